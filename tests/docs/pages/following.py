@@ -7,7 +7,7 @@ and everything that it starts ends with it. Prints what went wrong and ends with
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import monotonic, sleep
 
@@ -15,8 +15,6 @@ from hack import pages
 from hack.pages import Block
 from tests.docs.pages.matching import appears, matches
 
-PATIENCE = float(os.environ.get("PAGE_PATIENCE", "30"))
-"""Seconds, until a block prints what its page says."""
 _TYPED = """\
 set -a -o pipefail
 [ ! -e "$SHELL_STATE" ] || . "$SHELL_STATE"
@@ -33,8 +31,11 @@ class WrongError(Exception):
 class Reader:
     """Follows a page in a folder, with one terminal and others for what keeps running."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environment: Mapping[str, str], patience: float) -> None:
+        """A block has so many seconds until it prints what its page says."""
         self.folder = folder
+        self.environment = {**environment, "SHELL_STATE": str(folder.parent / "shell")}
+        self.patience = patience
         self.terminals: list[Path] = []
 
     def follow(self, blocks: list[Block]) -> None:
@@ -65,18 +66,17 @@ class Reader:
         """From a file: `pkill -f` finds no shell with the name of its victim in its command."""
         program = log.with_suffix(".sh")
         program.write_text(_TYPED.format(text=text), encoding="utf-8")
-        environment = os.environ | {"SHELL_STATE": str(self.folder.parent / "shell")}
         with log.open("wb") as output:
             return subprocess.Popen(
-                ["bash", "-e", program], cwd=self.folder, env=environment,
+                ["bash", "-e", program], cwd=self.folder, env=self.environment,
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             )  # fmt: skip
 
     def _type(self, text: str, said: str | None) -> None:
         """Without anything to compare once; else until it prints that, for changes take a while."""
-        log, deadline = self.folder.parent / "typed.log", monotonic() + PATIENCE
+        log, deadline = self.folder.parent / "typed.log", monotonic() + self.patience
         while True:
-            code = self._bash(text, log).wait(PATIENCE)
+            code = self._bash(text, log).wait(self.patience)
             printed = log.read_text()
             right = code == 0 if said is None else matches(said, printed)
             if right:
@@ -93,7 +93,7 @@ class Reader:
     def _until_said(
         self, said: str, terminals: list[Path], is_said: Callable[[str, str], bool]
     ) -> None:
-        deadline = monotonic() + PATIENCE
+        deadline = monotonic() + self.patience
         while not any(is_said(said, it.read_text()) for it in terminals):
             if monotonic() > deadline:
                 raise WrongError(f"no terminal says:\n{said}{self._logs()}")
@@ -107,9 +107,10 @@ def main() -> None:
     """Follows the page."""
     page, folder = Path(sys.argv[1]), Path(sys.argv[2])
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    os.environ.update({"HOME": str(folder.parent), "XDG_RUNTIME_DIR": str(folder.parent)})
+    private = {"HOME": str(folder.parent), "XDG_RUNTIME_DIR": str(folder.parent)}
+    patience = float(os.environ["PAGE_PATIENCE"])
     try:
-        Reader(folder).follow(pages.blocks(page))
+        Reader(folder, os.environ | private, patience).follow(pages.blocks(page))
     except WrongError as error:
         sys.exit(f"{page.relative_to(pages.ROOT)}, {error}")
 
