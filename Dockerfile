@@ -1,14 +1,21 @@
 # The control plane and the operator; also what runs beside Envoy in its pods. Envoy is an image of
 # its own. Build with: docker build -t contour-ingress:0.1.0 .
 #
-# PYTHON is given by tag; a release pins it by digest (--build-arg PYTHON=python@sha256:...).
+# For amd64 and arm64: docker buildx build --platform linux/amd64,linux/arm64 --sbom=true --push -t ... .
+# (--sbom=true attaches the list of packages). It runs as user 65532 and writes nowhere but to volumes.
+#
+# PYTHON is given by tag; a release pins it by digest (--build-arg PYTHON=python@sha256:...). Packages
+# are those of requirements.lock, each with its hashes; hack/lock writes it.
 ARG PYTHON=docker.io/library/python:3.11-slim-bookworm
 
 FROM ${PYTHON} AS build
 WORKDIR /source
 RUN python -m venv /opt/contour
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+COPY requirements.lock ./
+RUN /opt/contour/bin/pip install --require-hashes --only-binary :all: -r requirements.lock
 COPY pyproject.toml README.md LICENSE ./
+COPY docs/man docs/man
 COPY crds crds
 COPY dag dag
 COPY kube kube
@@ -16,9 +23,10 @@ COPY provisioning provisioning
 COPY showing showing
 COPY contour contour
 COPY operator operator
-RUN /opt/contour/bin/pip install '.[operator]' \
+RUN /opt/contour/bin/pip install --no-deps --no-build-isolation . \
     # The root file system is read only where this runs: bytecode has to be there already.
     && /opt/contour/bin/python -m compileall -q /opt/contour/lib \
+    && /opt/contour/bin/pip uninstall -qy hatchling pathspec pluggy trove-classifiers \
     && rm -rf /opt/contour/lib/python3.*/site-packages/pip /opt/contour/bin/pip*
 
 FROM ${PYTHON}

