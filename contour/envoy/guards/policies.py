@@ -4,12 +4,13 @@ Each filter takes what the route says, else what its virtual host says, else wha
 RouteConfiguration says (`contour.envoy.slots`).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from envoy.config.route.v3 import route_components_pb2 as pb
+from google.protobuf.any_pb2 import Any as Packed
 from google.protobuf.message import Message
 
 from contour.envoy import encoding
@@ -37,7 +38,7 @@ ClusterNames = Mapping[nodes.AnyCluster, str]
 def write_policies(target: Target, node: nodes.Policies, names: ClusterNames) -> None:
     """Fills in what every guard is told. Descriptors of global limits are written elsewhere."""
     for name, content in _configurations(node, names):
-        target.typed_per_filter_config[name].CopyFrom(encoding.packed(content))
+        target.typed_per_filter_config[name].CopyFrom(content)
 
 
 @lru_cache(maxsize=4096)
@@ -62,15 +63,24 @@ def clusters(node: nodes.Policies | None) -> Iterator[nodes.AnyCluster]:
         yield node.authorization.cluster
 
 
-def _configurations(node: nodes.Policies, names: ClusterNames) -> Iterator[tuple[str, Message]]:
-    for field, name, policy, off in _WRITTEN:
-        found = getattr(node, field)
+def _configurations(node: nodes.Policies, names: ClusterNames) -> Iterator[tuple[str, Packed]]:
+    for number, it in enumerate(_WRITTEN):
+        found = getattr(node, it.field)
         if found is not None:
-            yield name, _told(found, policy, off)
+            yield it.name, _packed(number, found)
     if isinstance(node.rate_limits, str):
-        yield ratelimits.GLOBAL, ratelimits.off_global()
+        yield ratelimits.GLOBAL, encoding.packed(ratelimits.off_global())
     if node.authorization is not None:
-        yield from _authorization(node.authorization, names)
+        for name, content in _authorization(node.authorization, names):
+            yield name, encoding.packed(content)
+
+
+@lru_cache(maxsize=1024)
+def _packed(number: int, node: Hashable) -> Packed:
+    """What the filter of an entry of `_WRITTEN` is told. Kept, since a policy of a Gateway is told
+    to each of its hosts."""
+    it = _WRITTEN[number]
+    return encoding.packed(_told(node, it.policy, it.off))
 
 
 class _Written(NamedTuple):

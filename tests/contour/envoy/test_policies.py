@@ -4,10 +4,11 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
+from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.config.route.v3 import route_pb2
 
 from contour.envoy import virtual_hosts
-from contour.envoy.guards import addresses, cors, policies, ratelimits, tokens
+from contour.envoy.guards import addresses, cors, csrf, policies, ratelimits, tokens
 from crds.meta import ObjectRef
 from dag import nodes
 
@@ -63,3 +64,13 @@ def _told_by_a_route(own: nodes.Policies, host: nodes.Policies | None) -> set[st
     body = virtual_hosts.encoded(node, {})
     found = route_pb2.RouteConfiguration.FromString(body).virtual_hosts[0].routes[0]
     return set(found.typed_per_filter_config)
+
+
+def test_what_one_host_is_told_is_no_part_of_another() -> None:
+    one, other = pb.VirtualHost(), pb.VirtualHost()
+    node = nodes.Policies(ip_filter=FILTER, csrf=nodes.Csrf())
+    policies.write_policies(one, node, {})
+    one.typed_per_filter_config[addresses.NAME].value = b"changed"
+    policies.write_policies(other, node, {})
+    assert set(other.typed_per_filter_config) == {addresses.NAME, csrf.NAME}
+    assert other.typed_per_filter_config[addresses.NAME].value != b"changed"
