@@ -15,7 +15,7 @@ from dag.configuration import settings
 from dag.configuration.reading import Settings
 from dag.engine.incremental import Engine
 from dag.engine.view import Kept, Plan, Query, Table
-from dag.gateway import filteredlisteners, telemetry
+from dag.gateway import clientports, filteredlisteners, telemetry
 from dag.gateway.envoypolicies import securitycredentials
 from dag.references import secrets, trust
 
@@ -62,6 +62,7 @@ _ROWS: dict[Query[Any, Any], Any] = {
     ),
     filteredlisteners.filters: lambda view, key: (),
     telemetry.of_listener: lambda view, key: None,
+    clientports.settings: lambda view, key: None,
     securitycredentials.reading: lambda view, key: (
         view.read(KNOWN, key) or securitycredentials.Reading(nodes.Known())
     ),
