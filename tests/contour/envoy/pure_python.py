@@ -45,6 +45,7 @@ _EXTENSIONS = (
             "composite.v3.composite",
             "compressor.v3.compressor",
             "cors.v3.cors",
+            "csrf.v3.csrf",
             "ext_authz.v3.ext_authz",
             "grpc_web.v3.grpc_web",
             "header_mutation.v3.header_mutation",
@@ -54,6 +55,7 @@ _EXTENSIONS = (
             "lua.v3.lua",
             "rbac.v3.rbac",
             "router.v3.router",
+            "set_filter_state.v3.set_filter_state",
             "stateful_session.v3.stateful_session",
         )
     ),
