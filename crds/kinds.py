@@ -14,8 +14,10 @@ from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
+from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicy
 from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
 from crds.envoygateway.envoyproxy import EnvoyProxy
+from crds.envoygateway.extensionpolicy import EnvoyExtensionPolicy
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
 from crds.envoygateway.securitypolicy import SecurityPolicy
@@ -197,6 +199,24 @@ _ALL = (
     )._replace(
         has_status=True, short_names=("ctp",), ours=True, opt_in=True, stand_in=UnreadPolicy
     ),
+    Kind(
+        ENVOY_GATEWAY,
+        "BackendTrafficPolicy",
+        "backendtrafficpolicies",
+        ("v1alpha1",),
+        True,
+        BackendTrafficPolicy,
+    )._replace(
+        has_status=True, short_names=("btp",), ours=True, opt_in=True, stand_in=UnreadPolicy
+    ),
+    Kind(
+        ENVOY_GATEWAY,
+        "EnvoyExtensionPolicy",
+        "envoyextensionpolicies",
+        ("v1alpha1",),
+        True,
+        EnvoyExtensionPolicy,
+    )._replace(has_status=True, short_names=("eep",), opt_in=True, stand_in=UnreadPolicy),
     Kind(MARIN3R, "EnvoyConfig", "envoyconfigs", ("v1alpha1",), True, EnvoyConfig)._replace(
         has_status=True, short_names=("ec",), ours=True, opt_in=True, is_asked_for=True
     ),

@@ -115,6 +115,7 @@ _STATUSES: dict[str, type] = {
     "EnvoyConfig": status.EnvoyConfigStatus,
     "EnvoyProxy": status.AncestorsStatus,
     "RateLimitFilter": status.AncestorsStatus,
+    "BackendTrafficPolicy": status.AncestorsStatus,
     "SecurityPolicy": status.AncestorsStatus,
     "ClientTrafficPolicy": status.AncestorsStatus,
     "EnvoyConfigRevision": status.EnvoyConfigRevisionStatus,

@@ -18,8 +18,10 @@ from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
+from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicy
 from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
 from crds.envoygateway.envoyproxy import EnvoyProxy
+from crds.envoygateway.extensionpolicy import EnvoyExtensionPolicy
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
 from crds.envoygateway.securitypolicy import SecurityPolicy
@@ -75,6 +77,14 @@ CLIENT_TRAFFIC_POLICIES: Table[NamespacedName, ClientTrafficPolicy | UnreadPolic
     "ClientTrafficPolicy"
 )
 """The same."""
+TRAFFIC_POLICIES: Table[NamespacedName, BackendTrafficPolicy | UnreadPolicy] = Table(
+    "BackendTrafficPolicy"
+)
+"""The same."""
+EXTENSION_POLICIES: Table[NamespacedName, EnvoyExtensionPolicy | UnreadPolicy] = Table(
+    "EnvoyExtensionPolicy"
+)
+"""The same."""
 ENVOY_PROXIES: Table[NamespacedName, EnvoyProxy] = Table("EnvoyProxy")
 ENVOY_CONFIGS: Table[NamespacedName, EnvoyConfig] = Table("EnvoyConfig")
 ENVOY_CONFIG_REVISIONS: Table[NamespacedName, EnvoyConfigRevision] = Table("EnvoyConfigRevision")
@@ -110,6 +120,8 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         AUTHENTICATION_FILTERS,
         RATE_LIMIT_FILTERS,
         SECURITY_POLICIES,
+        TRAFFIC_POLICIES,
+        EXTENSION_POLICIES,
         CLIENT_TRAFFIC_POLICIES,
         ENVOY_PROXIES,
         ENVOY_CONFIGS,

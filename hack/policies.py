@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from crds import schema, shape
+from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicySpec
 from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicySpec
 from crds.envoygateway.securitypolicy import SecurityPolicySpec
 from crds.unserved import Unserved
@@ -11,6 +12,7 @@ from crds.unserved import Unserved
 _DOCS = Path(__file__).resolve().parents[1] / "docs"
 _SPECS: Mapping[str, type] = {
     "SecurityPolicy": SecurityPolicySpec,
+    "BackendTrafficPolicy": BackendTrafficPolicySpec,
     "ClientTrafficPolicy": ClientTrafficPolicySpec,
 }
 _HEAD = "\n\n| field | served | remarks |\n|---|---|---|\n"
@@ -43,6 +45,8 @@ def _fate(mark: Unserved | None) -> str:
         return "yes"
     if mark.instead:
         return "no"
+    if mark.values:
+        return "in part"
     return "not yet, closed" if mark.guards else "not yet"
 
 

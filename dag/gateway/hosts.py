@@ -24,6 +24,7 @@ from dag.gateway import (
 )
 from dag.gateway import routes as kinds
 from dag.gateway.attachment import AttachmentPoint, Candidate
+from dag.gateway.envoypolicies import routeshaping
 from dag.gateway.servedlisteners import ServedListener
 
 
@@ -49,10 +50,11 @@ def _completed(
     view: View, group: Iterable[Candidate], owner: ServedListener, host: str
 ) -> Iterator[nodes.Route]:
     guard = listenerguards.of_listener(view, owner)
+    shapes = routeshaping.of_listener(view, *owner.section, owner.gateway)
     for candidate in group:
         for route in kinds.rules(view, candidate.route.ref).routes:
             found = completion.completed(view, route, owner, host)
-            yield listenerguards.guarded(found, guard)
+            yield routeshaping.shaped(listenerguards.guarded(found, guard), shapes)
 
 
 @query
@@ -125,9 +127,12 @@ def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
     if clientports.is_closed(view, found.section):
         return CLOSED
     ranked = view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section))
-    wanted = kinds.rules(view, min(ranked).route.ref).stream if ranked else None
-    if wanted is None:
+    route = min(ranked).route.ref if ranked else None
+    wanted = kinds.rules(view, route).stream if route is not None else None
+    if route is None or wanted is None:
         return CLOSED
+    shapes = routeshaping.of_listener(view, *found.section, found.gateway)
+    wanted = routeshaping.stream(view, wanted, route, shapes)
     return listenerclients.stream(view, found, completion.completed_stream(view, wanted, found))
 
 

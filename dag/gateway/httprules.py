@@ -29,7 +29,7 @@ from dag.gateway import (
     persistence,
     ratelimitfilters,
 )
-from dag.gateway.envoypolicies import securityguards
+from dag.gateway.envoypolicies import routeshaping, securityguards
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
@@ -70,7 +70,9 @@ def rules(
         taken, unmatched = _taken(wanted or (matching.every,), at, matching, strange)
         closed = _answer(at, is_closed=bool(closing), is_foreign=bool(foreign))
         ruled = _counted(_parts(view, rule, taken, at, closed), named[index])
-        found.append((*unmatched, *closing, *foreign, *ruled))
+        shapes = routeshaping.of_rule(view, own.subject, rule.name or "")
+        shaped = routeshaping.rule(ruled, shapes, at)
+        found.append((*unmatched, *closing, *foreign, *shaped))
     more = _unharmful(own, marked, strange)
     written = [rule for rule, _ in asked]
     made = _together(view, own.subject, written, found, more)

@@ -20,7 +20,7 @@ def of_listener(view: View, owner: ServedListener) -> Guard | None:
     found = policytargets.of_listener(view, securitypolicies.POLICIES, holder, name, owner.gateway)
     if found is None:
         return None
-    return Guard(securitypolicies.ref(found), securitypolicies.effect(view, found))
+    return Guard(securitypolicies.ref(found), securitypolicies.EFFECTS.of(view, found))
 
 
 def closes_streams(view: View, owner: ServedListener) -> bool:

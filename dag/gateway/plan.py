@@ -29,7 +29,12 @@ from dag.gateway import (
     telemetry,
     telemetrystatus,
 )
-from dag.gateway.envoypolicies import clientpolicies, securitypolicies
+from dag.gateway.envoypolicies import (
+    clientpolicies,
+    extensionpolicies,
+    securitypolicies,
+    trafficpolicies,
+)
 from dag.references import grants
 
 INDEXES = (
@@ -51,12 +56,16 @@ INDEXES = (
     *filterlimits.INDEXES,
     *authenticationfilters.INDEXES,
     *serviceparents.INDEXES,
-    *securitypolicies.INDEXES,
+    *securitypolicies.EFFECTS.indexes,
+    *trafficpolicies.EFFECTS.indexes,
+    *extensionpolicies.EFFECTS.indexes,
     *clientpolicies.INDEXES,
     *clientports.INDEXES,
 )
 KEPT = (
-    *securitypolicies.KEPT,
+    *securitypolicies.EFFECTS.kept,
+    *trafficpolicies.EFFECTS.kept,
+    *extensionpolicies.EFFECTS.kept,
     *clientpolicies.KEPT,
     *filteruses.KEPT,
     *filterlimits.KEPT,
@@ -82,7 +91,9 @@ STATUSES: Mapping[str, Query[NamespacedName, Any]] = {
     "XBackend": policystatus.xbackend,
     "EnvoyProxy": proxystatus.envoy_proxy,
     "RateLimitFilter": ratelimitstatus.rate_limit_filter,
-    "SecurityPolicy": securitypolicies.security_policy,
+    "SecurityPolicy": securitypolicies.EFFECTS.status,
+    "BackendTrafficPolicy": trafficpolicies.EFFECTS.status,
+    "EnvoyExtensionPolicy": extensionpolicies.EFFECTS.status,
     "ClientTrafficPolicy": clientports.client_traffic_policy,
     **routestatus.STATUSES,
 }

@@ -7,13 +7,18 @@ are told. A share that leads nowhere is refused: the connection is closed.
 from collections.abc import Iterator
 
 from crds.gateway.streams import StreamRule
-from crds.meta import NamespacedName, ObjectRef
+from crds.meta import ObjectRef
 from crds.unserved import unserved
 from dag import nodes, tables
 from dag.engine.view import View, query
 from dag.foreign import ignored
 from dag.gateway import backends
-from dag.gateway.envoypolicies import policytargets, securitypolicies
+from dag.gateway.envoypolicies import (
+    extensionpolicies,
+    policytargets,
+    securitypolicies,
+    trafficpolicies,
+)
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
@@ -35,10 +40,9 @@ def rules(view: View, ref: ObjectRef) -> Rules:
     told.extend(problems.not_served_yet(Place(ref, it.path)) for it in unserved(route))
     closing = ignored.closing(view, ref.kind, route.metadata)
     told.extend(unguarded.rule_guard_is_foreign(ref, it.name) for it in closing)
-    policy = _policy(view, ref)
-    if policy is not None:
-        told.append(unguarded.stream_guard_not_served(own, securitypolicies.ref(policy)))
-    is_open = not closing and policy is None
+    guards = tuple(_guards(view, ref))
+    told.extend(unguarded.stream_guard_not_served(own, it) for it in guards)
+    is_open = not closing and not guards
     return Rules(
         stream=nodes.Stream((is_open and shares) or (nodes.WeightedCluster(None),)),
         problems=tuple(told),
@@ -47,13 +51,17 @@ def rules(view: View, ref: ObjectRef) -> Rules:
     )
 
 
-def _policy(view: View, ref: ObjectRef) -> NamespacedName | None:
-    """The SecurityPolicy that is to guard a TCPRoute: none is served."""
-    if ref.kind != "TCPRoute":
-        return None
-    claims = view.ask(securitypolicies.POLICIES.claims, ref)
-    sections = sorted({it.section for it in claims})
-    return policytargets.winner(claims, *sections) if claims else None
+def _guards(view: View, ref: ObjectRef) -> Iterator[ObjectRef]:
+    """The policies that are to guard a route: none is served for streams."""
+    found = policytargets.of_parts(view, securitypolicies.POLICIES, ref)
+    if found is not None:
+        yield securitypolicies.ref(found)
+    found = policytargets.of_parts(view, extensionpolicies.POLICIES, ref)
+    if found is not None and extensionpolicies.EFFECTS.of(view, found):
+        yield ObjectRef(extensionpolicies.KIND, *found)
+    found = policytargets.of_parts(view, trafficpolicies.POLICIES, ref)
+    if found is not None and trafficpolicies.EFFECTS.of(view, found).is_closed:
+        yield ObjectRef(trafficpolicies.KIND, *found)
 
 
 def _shares(

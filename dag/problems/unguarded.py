@@ -53,7 +53,7 @@ def rule_guard_is_foreign(route: ObjectRef, name: str) -> Problem:
 
 def stream_guard_not_served(route: Place, policy: ObjectRef) -> Problem:
     """A policy on a route for streams, none of which is served there."""
-    why = f"every connection is closed, because {policy} is not served on routes for TCP"
+    why = f"every connection is closed, because {policy} is not served for streams"
     return route.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 

@@ -155,22 +155,28 @@ FIELDS: Mapping[str, Callable[[Random], Document]] = {
 
 def documents(field: str, seed: int, count: int) -> list[Document]:
     """A Gateway with routes, each with a policy of its own; the Gateway has one, too."""
-    chance = Random(f"{field} {seed}")
+    return world("SecurityPolicy", FIELDS[field], Random(f"{field} {seed}"), count)
+
+
+_OURS = "projectcontour.io"
+
+
+def world(
+    kind: str, make: Callable[[Random], Document], chance: Random, count: int
+) -> list[Document]:
+    """The same with policies of any kind."""
     listener = {"name": "http", "port": 80, "protocol": "HTTP"}
     found = [
         _of("GatewayClass", "contour", {"controllerName": f"{_OURS}/gateway-controller"}),
         _of("Gateway", "gw", {"gatewayClassName": "contour", "listeners": [listener]}),
-        _policy("whole", "Gateway", "gw", FIELDS[field](chance)),
+        _policy(kind, "whole", ("Gateway", "gw"), make(chance)),
         _route("bare"),
         *_secrets(),
     ]
     for number in range(count):
-        found += (_route(f"r{number}"), _policy(f"p{number}", "HTTPRoute", f"r{number}",
-                                                FIELDS[field](chance)))  # fmt: skip
+        policy = _policy(kind, f"p{number}", ("HTTPRoute", f"r{number}"), make(chance))
+        found += (_route(f"r{number}"), policy)
     return found
-
-
-_OURS = "projectcontour.io"
 
 
 def _route(name: str) -> Document:
@@ -179,9 +185,9 @@ def _route(name: str) -> Document:
     return _of("HTTPRoute", name, spec)
 
 
-def _policy(name: str, kind: str, target: str, spec: Document) -> Document:
-    reference = {"group": "gateway.networking.k8s.io", "kind": kind, "name": target}
-    made = _of("SecurityPolicy", name, {"targetRefs": [reference], **spec})
+def _policy(kind: str, name: str, target: tuple[str, str], spec: Document) -> Document:
+    reference = {"group": "gateway.networking.k8s.io", "kind": target[0], "name": target[1]}
+    made = _of(kind, name, {"targetRefs": [reference], **spec})
     return made | {"apiVersion": "gateway.envoyproxy.io/v1alpha1"}
 
 

@@ -169,6 +169,31 @@ def securitypolicy() -> Document:
     return _document("gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", spec)
 
 
+def trafficpolicy() -> Document:
+    target = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "api"}
+    limit = {"limit": {"requests": 3, "unit": "Hour"}}
+    spec = {
+        "targetRefs": [target],
+        "timeout": {"tcp": {"connectTimeout": "1s"}, "http": {"requestTimeout": "5s"}},
+        "retry": {"numRetries": 3, "retryOn": {"httpStatusCodes": [503]}},
+        "loadBalancer": {"type": "LeastRequest", "slowStart": {"window": "10s"}},
+        "circuitBreaker": {"maxConnections": 10, "perEndpoint": {"maxConnections": 2}},
+        "healthCheck": {"active": {"type": "HTTP", "http": {"path": "/"}}},
+        "rateLimit": {"type": "Local", "local": {"rules": [limit]}},
+        "requestBuffer": {"limit": "4Ki"},
+        "responseOverride": [
+            {"match": {"statusCodes": [{"type": "Value", "value": 404}]}, "response": {}}
+        ],
+    }
+    return _document("gateway.envoyproxy.io/v1alpha1", "BackendTrafficPolicy", spec)
+
+
+def extensionpolicy() -> Document:
+    target = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "api"}
+    spec = {"targetRefs": [target], "lua": [{"type": "Inline", "inline": "-- nothing"}]}
+    return _document("gateway.envoyproxy.io/v1alpha1", "EnvoyExtensionPolicy", spec)
+
+
 def clienttrafficpolicy() -> Document:
     target = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gateway"}
     forwarded = {"trustedCIDRs": ["10.0.0.0/8"]}
@@ -221,7 +246,7 @@ def of_every_kind() -> list[Document]:
         envoyconfig(), envoyconfigrevision(), authenticationfilter(), ratelimitfilter(),
         envoyproxy(), trustbundle(), securitypolicy(), telemetrypolicy(),
         xbackend(),
-        clienttrafficpolicy(),
+        clienttrafficpolicy(), trafficpolicy(), extensionpolicy(),
     ]  # fmt: skip
 
 

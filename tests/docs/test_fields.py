@@ -34,6 +34,7 @@ _DOCUMENTED = {
     "EnvoyProxy": "envoyproxy.md",
     "AuthenticationFilter": "gateway-api.md",
     "SecurityPolicy": "securitypolicy.md",
+    "BackendTrafficPolicy": "backendtrafficpolicy.md",
     "ClientTrafficPolicy": "clienttrafficpolicy.md",
 }
 

@@ -10,7 +10,9 @@ owners of policies are told (`policyancestors`).
 from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias, cast
 
+from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicy
 from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
+from crds.envoygateway.extensionpolicy import EnvoyExtensionPolicy
 from crds.envoygateway.policytargets import (
     PolicyTargetReference,
     PolicyTargets,
@@ -31,13 +33,23 @@ from dag.values import selectors
 
 TARGETS = ("Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute", "TCPRoute")
 """The kinds of objects that policies are for, of a kind that does not say otherwise."""
+ALL_TARGETS = (*TARGETS, "TLSRoute", "UDPRoute")
+"""Those that policies of some kinds are for."""
 
 
-Policy: TypeAlias = SecurityPolicy | ClientTrafficPolicy | UnreadPolicy
+Policy: TypeAlias = (
+    SecurityPolicy
+    | BackendTrafficPolicy
+    | ClientTrafficPolicy
+    | EnvoyExtensionPolicy
+    | UnreadPolicy
+)
 """A policy of any kind that is attached to targets."""
 PolicyTable: TypeAlias = (
     Table[NamespacedName, SecurityPolicy | UnreadPolicy]
+    | Table[NamespacedName, BackendTrafficPolicy | UnreadPolicy]
     | Table[NamespacedName, ClientTrafficPolicy | UnreadPolicy]
+    | Table[NamespacedName, EnvoyExtensionPolicy | UnreadPolicy]
 )
 
 
@@ -105,6 +117,14 @@ def of_rule(view: View, kind: PolicyKind, route: ObjectRef, rule: str) -> Namesp
     """The policy of a rule of a route, by its name, or of the whole route."""
     claims = view.ask(kind.claims, route)
     return winner(claims, rule, "") if claims else None
+
+
+def of_parts(view: View, kind: PolicyKind, route: ObjectRef) -> NamespacedName | None:
+    """The policy of a route, or of any part of it, where parts are not told apart."""
+    if route.kind not in kind.targets:
+        return None
+    claims = view.ask(kind.claims, route)
+    return winner(claims, *sorted({it.section for it in claims})) if claims else None
 
 
 def of_listener(

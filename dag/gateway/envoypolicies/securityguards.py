@@ -34,7 +34,7 @@ def of_rule(view: View, at: Place, rule: str) -> Guard | None:
     found = policytargets.of_rule(view, securitypolicies.POLICIES, at.subject, rule)
     if found is None:
         return None
-    return Guard(securitypolicies.ref(found), securitypolicies.effect(view, found))
+    return Guard(securitypolicies.ref(found), securitypolicies.EFFECTS.of(view, found))
 
 
 def asked(view: View, own: Place, rules: Iterable[HTTPRouteRule]) -> Iterator[ObjectRef]:

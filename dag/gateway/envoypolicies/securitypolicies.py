@@ -6,35 +6,32 @@ told are told apart. Elsewhere: which policy is for which route (`policytargets`
 part of one (`securityguards`).
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.securitypolicy import PolicyCORS, PolicyCSRF, SecurityPolicy
-from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
-from crds.unserved import unserved
 from dag import nodes, tables
-from dag.engine.view import Index, Kept, View, query
+from dag.engine.view import View, query
 from dag.gateway import backends, guards
 from dag.gateway.envoypolicies import (
+    policyeffects,
     securityaccess,
     securitycredentials,
     securityservers,
     securitytokens,
 )
 from dag.gateway.envoypolicies.policyancestors import Ancestry
+from dag.gateway.envoypolicies.policyeffects import Effects, Meaning
 from dag.gateway.envoypolicies.policytargets import PolicyKind
-from dag.problems import Problem, Refused
+from dag.problems import Refused
 from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place, gathered
-from dag.statuses import PolicyStatus
 from dag.values import durations
 
 KIND = securitytokens.KIND
 POLICIES = PolicyKind(KIND, tables.SECURITY_POLICIES)
-ANCESTRY = Ancestry(POLICIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,41 +48,22 @@ class Effect:
 CLOSED = Effect(is_closed=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What a policy does, and what is wrong with it."""
-
-    effect: Effect
-    problems: tuple[Problem, ...] = ()
-
-
 @query
-def meaning(view: View, key: NamespacedName) -> Meaning | None:
+def meaning(view: View, key: NamespacedName) -> Meaning[Effect] | None:
     """What a policy means; None if it is not there."""
     found = view.read(tables.SECURITY_POLICIES, key)
     if found is None:
         return None
     own = complaints.attached(KIND, key)
+    closing = tuple(policyeffects.closing(view, found, own))
     if isinstance(found, UnreadPolicy):
-        return Meaning(CLOSED, (complaints.policy_unread(own),))
-    closing = tuple(_closing(view, found, own))
+        return Meaning(CLOSED, closing)
     policies, told = gathered(_policies(view, found, own))
     if policies is None or closing:
         return Meaning(CLOSED, (*closing, *told))
     asked = securityservers.references(found.spec.ext_auth)
     named = backends.named(view, own.subject, asked)
     return Meaning(Effect(policies, leads_to=named), told)
-
-
-def _closing(view: View, found: SecurityPolicy, own: Place) -> Iterator[Problem]:
-    """What the policy says that is not served, or not known, and may guard something."""
-    for field in unserved(found):
-        if field.guards:
-            yield complaints.policy_closes(Place(own.subject, field.path), f"is {field.why}")
-    for value in unknown_values(found):
-        yield complaints.policy_closes(Place(own.subject, value.path), value.message)
-    if view.read(tables.UNKNOWN_FIELDS, own.subject):
-        yield complaints.policy_closes(own, "has a field that is not known here")
 
 
 def _policies(view: View, found: SecurityPolicy, own: Place) -> Findings[nodes.Policies | None]:
@@ -137,29 +115,7 @@ def _csrf(written: PolicyCSRF) -> nodes.Csrf:
     return nodes.Csrf(origins, _MILLION - passed)
 
 
-@query
-def security_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What the owner of a policy is told; None if it is for no Gateway of ours."""
-    is_used = view.count(ANCESTRY.in_use, key) > 0
-    meant = view.ask(meaning, key) if is_used else None
-    return ANCESTRY.status(view, key, meant.problems if meant is not None else ())
-
-
-def effect(view: View, policy: NamespacedName) -> Effect:
-    """What a policy that applies does."""
-    return next(iter(view.bucket(EFFECTS, policy)), CLOSED)
-
-
-def _effect(key: NamespacedName, found: Meaning) -> Iterator[tuple[NamespacedName, Effect]]:
-    yield key, found.effect
-
-
-EFFECTS: Index[NamespacedName, Effect] = Index("effects of SecurityPolicies", meaning, _effect)
-"""Of a policy that is in use one member."""
-
-INDEXES = (*ANCESTRY.indexes, EFFECTS)
-KEPT = (*ANCESTRY.kept, Kept(meaning, ANCESTRY.in_use))
-"""Settled before the routes that read `EFFECTS`."""
+EFFECTS = Effects(Ancestry(POLICIES), meaning, CLOSED)
 
 
 def ref(policy: NamespacedName) -> ObjectRef:

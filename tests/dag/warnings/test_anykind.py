@@ -83,6 +83,18 @@ spec:
   cors: {allowOrigins: ["*"]}
 ---
 apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: BackendTrafficPolicy
+metadata: {name: it, namespace: default}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: UDPRoute, name: it}]
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: EnvoyExtensionPolicy
+metadata: {name: it, namespace: default}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: TCPRoute, name: it}]
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
 kind: ClientTrafficPolicy
 metadata: {name: it, namespace: default}
 spec:
