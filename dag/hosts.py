@@ -30,7 +30,7 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     widest of all needs no such guard on plain HTTP, unless its listener has filters.
     """
     wanted = _wanted(view, key)
-    names = view.ask(gateway_hosts.server_names, key)
+    names = gateway_hosts.server_names(view, key)
     is_open = key.host == hostnames.EVERY and names is None and not _is_filtered(view, key)
     if not any(wanted.every) and (is_open or not view.count(servedlisteners.HOSTS, key)):
         return None
@@ -53,7 +53,7 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
 @query
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     """How TLS for a host is terminated; None where it is not."""
-    found = view.ask(gateway_hosts.secure_host, key)
+    found = gateway_hosts.secured(view, key)
     if found is not None:
         return found
     if not _is_at(key, view.ask(listeners.secure_listener, ())):
@@ -109,7 +109,7 @@ class _Wanted(NamedTuple):
 
 
 def _wanted(view: View, key: nodes.HostKey) -> _Wanted:
-    return _Wanted(view.ask(gateway_hosts.routes, key), tuple(_classic_routes(view, key)))
+    return _Wanted(gateway_hosts.groups(view, key), tuple(_classic_routes(view, key)))
 
 
 def beaten(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Route, nodes.Route]]:

@@ -59,7 +59,7 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     One of whose TLS connections nobody reads requests keeps its name, so that no wider host takes
     requests for it that come on other connections; and one that has no TLS although it is to.
     """
-    if view.ask(is_stream, key) or view.count(hosts.UNSERVED, key):
+    if _is_stream(view, key) or view.count(hosts.UNSERVED, key):
         return _pieces(view, key, resources.part(virtual_hosts.misdirected(key.host)))
     if view.ask(settings.hook_servers, ()):
         return _shaped(view, key)
@@ -113,8 +113,7 @@ def _with_older(part: resources.Part, body: bytes) -> resources.Part:
     return replace(part, since=releases.SINCE, older=plain)
 
 
-@query
-def is_stream(view: View, key: nodes.HostKey) -> bool:
+def _is_stream(view: View, key: nodes.HostKey) -> bool:
     """Whether TLS connections for a host carry something else than HTTP; `*` has no other name."""
     if key.host == "*" or not _is_secure(view, key):
         return False

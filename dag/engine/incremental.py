@@ -260,8 +260,11 @@ class Engine:
     def _subscribe(self, memo: Memo, reads: dict[Readable, Any]) -> None:
         before, memo.reads = memo.reads, (*reads, *reads.values())
         if not before:
-            for source, seen in reads.items():
-                self._join(memo, source, demanded=seen is DEMANDED)
+            for source, seen in reads.items():  # most of what is ever read is read here
+                if seen is DEMANDED:
+                    self._join(memo, source, demanded=True)
+                else:
+                    source.readers = joined(source.readers, memo)
             return
         was = {(source, seen is DEMANDED) for source, seen in pairs(before)}
         now = {(source, seen is DEMANDED) for source, seen in reads.items()}

@@ -28,6 +28,12 @@ from dag.gateway.envoypolicies import routeshaping
 from dag.gateway.servedlisteners import ServedListener
 
 
+def groups(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...]:
+    """The routes of a host, as `routes` says; most hosts of other APIs have no query of their own
+    for that there are none."""
+    return view.ask(routes, key) if view.ask(servedlisteners.owner, key) is not None else ()
+
+
 @query
 def routes(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...]:
     """The routes of a host, those of the nearest host name as the first group.
@@ -57,7 +63,6 @@ def _completed(
             yield routeshaping.shaped(listenerguards.guarded(found, guard), shapes)
 
 
-@query
 def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:
     """For which server names a connection may bring requests for a host: the listener's."""
     found = view.ask(servedlisteners.owner, key)
@@ -87,9 +92,15 @@ REFUSED = nodes.Respond(503)
 """What a listener answers whose guard is not served yet."""
 
 
+def secured(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
+    """What happens to TLS connections for a host; None on plain HTTP."""
+    found = view.ask(servedlisteners.owner, key)
+    return view.ask(secure_host, key) if found is not None and found.family == "HTTPS" else None
+
+
 @query
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
-    """What happens to TLS connections for a host; None on plain HTTP."""
+    """The same of a host whose listener speaks TLS."""
     found = view.ask(servedlisteners.owner, key)
     if found is None or found.family != "HTTPS":
         return None
