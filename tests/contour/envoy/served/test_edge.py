@@ -106,6 +106,16 @@ async def test_logs_have_the_form_that_is_asked_for(envoy: Served) -> None:
     ]
 
 
+async def test_no_client_forges_a_line_of_the_log_or_a_field(envoy: Served) -> None:
+    forged = '","\\'
+    await _ask(envoy.plain, "gone.test", f"x-long: {forged}")
+    path = envoy.proxy.folder / "plain.log"
+    await peers.eventually(lambda: json.dumps(forged) in path.read_text())
+    lines = [json.loads(it) for it in path.read_text().splitlines()]
+    assert forged in [it.get("start") for it in lines]
+    assert {name for it in lines for name in it} <= {name for name, _ in FIELDS}
+
+
 async def test_traces_reach_the_collector(envoy: Served) -> None:
     await _ask(envoy.plain, "behind.test")
     await peers.eventually(lambda: any(b"behind.test" in it for it in envoy.peers.traced))

@@ -1,0 +1,1 @@
+"""What other ingress controllers were attacked with, one row each, and what holds here."""
