@@ -29,6 +29,8 @@ class Tried:
     """What is told, and of which `served` is no more to be found than without the manifests."""
     inert: tuple[Json, ...] = ()
     """What is a value and nothing else: all but the value is as with what is harmless."""
+    is_formatted: bool = False
+    """Envoy reads operators in the value: each `%` of what is inert must be written as two."""
     served: str = "$it"
     """A text that the configuration has if `$it` is served."""
     told: str = ""

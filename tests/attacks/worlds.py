@@ -40,9 +40,9 @@ class Outcome:
         routes = (it for it in self.routes if it.startswith(NEIGHBOUR))
         return (*routes, *(it for it in self.told if " good/web:" in it))
 
-    def without(self, value: Json) -> Json:
-        """The resources with `$it` where they have the value, or what it is escaped to."""
-        return _replaced(self.configuration, str(value))
+    def without(self, written: str) -> Json:
+        """The resources with `$it` where they have a text."""
+        return _replaced(self.configuration, written)
 
 
 def outcome(folder: Path, manifests: str, value: Json) -> Outcome:
@@ -104,13 +104,11 @@ def _texts(value: Json) -> Iterator[str]:
 def _replaced(value: Json, written: str) -> Json:
     match value:
         case str():
-            return value.replace(written.replace("%", "%%"), "$it").replace(written, "$it")
+            return value.replace(written, "$it")
         case list():
             return [_replaced(it, written) for it in value]
         case dict():
-            return {_plain(name, written): _replaced(it, written) for name, it in value.items()}
+            return {
+                name.replace(written, "$it"): _replaced(it, written) for name, it in value.items()
+            }
     return value
-
-
-def _plain(name: str, written: str) -> str:
-    return name.replace(written, "$it")
