@@ -11,7 +11,7 @@ from contour.complaints import Complaint, ManifestSource, Subject
 from contour.events import Batch
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
-from crds.kinds import KINDS
+from crds.kinds import KINDS, Kind
 from crds.meta import ObjectRef
 from kube.client import Client
 from kube.reflector import Timings
@@ -27,6 +27,9 @@ CUSTOM = [
     for it in KINDS.values()
     if it.group in {"projectcontour.io", "gateway.networking.k8s.io", "gateway.envoyproxy.io"}
 ]
+
+ABSENT = {"gateway.networking.x-k8s.io", "certificates.k8s.io"}
+"""Groups that the double does not serve."""
 
 
 class Graph:
@@ -163,6 +166,25 @@ async def test_a_right_that_is_missing_concerns_one_kind_and_is_told(
         double.script.remove(denied)
         while "s" not in it.names("Service") or it.complaints[place]:
             await it.next()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [it for it in KINDS.values() if not it.opt_in and it.group not in ABSENT],
+    ids=lambda it: it.kind,
+)
+async def test_each_right_to_read_that_is_missing_is_told_and_hurts_no_other_kind(
+    double: Double, kind: Kind
+) -> None:
+    denied = double.script.forbid(kind.plural)
+    async with graph(double) as it:
+        (told,) = (found for found in it.complaints.values() if found)
+        assert f"{kind.plural} is forbidden" in str(told[0])
+        assert it.names("HTTPProxy") == (set() if kind.kind == "HTTPProxy" else {"a"})
+        double.script.remove(denied)
+        while any(it.complaints.values()):
+            await it.next()
+        await it.until("a")
 
 
 async def test_namespaces_by_name_need_no_right_to_all(double: Double) -> None:
