@@ -51,7 +51,9 @@ def placed(view: View, holder: ObjectRef) -> frozenset[Placed]:
 
 def _placed(view: View, it: servedlisteners.ServedListener) -> Placed:
     found = policytargets.of_listener(view, clientpolicies.POLICIES, *it.section, it.gateway)
-    effect = clientpolicies.effect(view, found) if found is not None else clientpolicies.Effect()
+    effect = (
+        clientpolicies.EFFECTS.of(view, found) if found is not None else clientpolicies.Effect()
+    )
     is_asked_twice = it.clients is not None and effect.tls.clients is not None
     key = nodes.ListenerKey(it.host.fleet, it.host.listener)
     return Placed(
@@ -118,7 +120,7 @@ def wanted(view: View, key: nodes.ListenerKey) -> nodes.ClientSettings | None:
     found = view.ask(holding, key).policy
     if found is None:
         return None
-    effect = clientpolicies.effect(view, found)
+    effect = clientpolicies.EFFECTS.of(view, found)
     is_plain = any(it.key == key and it.is_plain for it in _ports(view, found))
     traffic = effect.traffic if is_plain and effect.traffic != nodes.ClientTraffic() else None
     if traffic is None and effect.sockets == nodes.Sockets():

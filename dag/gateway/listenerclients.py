@@ -17,7 +17,7 @@ def of_listener(view: View, owner: ServedListener) -> Effect | None:
     """What the policy of a listener asks for; None if it has none."""
     holder, name = owner.section
     found = policytargets.of_listener(view, clientpolicies.POLICIES, holder, name, owner.gateway)
-    return clientpolicies.effect(view, found) if found is not None else None
+    return clientpolicies.EFFECTS.of(view, found) if found is not None else None
 
 
 def terminated(view: View, owner: ServedListener, tls: nodes.Tls) -> nodes.Tls:

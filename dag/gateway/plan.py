@@ -59,14 +59,14 @@ INDEXES = (
     *securitypolicies.EFFECTS.indexes,
     *trafficpolicies.EFFECTS.indexes,
     *extensionpolicies.EFFECTS.indexes,
-    *clientpolicies.INDEXES,
+    *clientpolicies.EFFECTS.indexes,
     *clientports.INDEXES,
 )
 KEPT = (
     *securitypolicies.EFFECTS.kept,
     *trafficpolicies.EFFECTS.kept,
     *extensionpolicies.EFFECTS.kept,
-    *clientpolicies.KEPT,
+    *clientpolicies.EFFECTS.kept,
     *filteruses.KEPT,
     *filterlimits.KEPT,
     *authenticationfilters.KEPT,

@@ -13,10 +13,11 @@ from crds.meta import NamespacedName
 from crds.records import dataclass
 from crds.unserved import unserved
 from dag import nodes, tables
-from dag.engine.view import Index, Kept, View, query
+from dag.engine.view import View, query
 from dag.gateway.envoypolicies import clienttls, clienttraffic
 from dag.gateway.envoypolicies.clienttls import KIND, ClientTls
 from dag.gateway.envoypolicies.policyancestors import Ancestry
+from dag.gateway.envoypolicies.policyeffects import Effects, Meaning
 from dag.gateway.envoypolicies.policytargets import PolicyKind
 from dag.problems import Problem, Refused
 from dag.problems import policies as complaints
@@ -43,16 +44,8 @@ class Effect:
 CLOSED = Effect(is_closed=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """What a policy asks for, and what is wrong with it."""
-
-    effect: Effect
-    problems: tuple[Problem, ...] = ()
-
-
 @query
-def meaning(view: View, key: NamespacedName) -> Meaning | None:
+def meaning(view: View, key: NamespacedName) -> Meaning[Effect] | None:
     """What a policy means; None if it is not there."""
     found = view.read(tables.CLIENT_TRAFFIC_POLICIES, key)
     if found is None:
@@ -100,20 +93,5 @@ def _effect(view: View, found: ClientTrafficPolicy, own: Place) -> Findings[Effe
     return Effect(tls, traffic, sockets, durations.seconds(rests) if rests is not None else None)
 
 
-def effect(view: View, policy: NamespacedName) -> Effect:
-    """What a policy that applies asks for."""
-    return next(iter(view.bucket(EFFECTS, policy)), CLOSED)
-
-
-def _by_policy(key: NamespacedName, found: Meaning) -> Iterator[tuple[NamespacedName, Effect]]:
-    yield key, found.effect
-
-
-EFFECTS: Index[NamespacedName, Effect] = Index(
-    "effects of ClientTrafficPolicies", meaning, _by_policy
-)
-"""Of a policy that is in use one member."""
-
-INDEXES = (*ANCESTRY.indexes, EFFECTS)
-KEPT = (*ANCESTRY.kept, Kept(meaning, ANCESTRY.in_use))
-"""Settled before the listeners that read `EFFECTS`."""
+EFFECTS = Effects(ANCESTRY, meaning, CLOSED)
+"""Settled before the listeners that read them. What owners are told: `dag.gateway.clientports`."""

@@ -13,12 +13,12 @@ def test_contours_reasons_are_contours() -> None:
     assert set(Contour) <= upstream.CONTOUR
 
 
-def test_the_gateway_apis_reasons_are_the_gateway_apis() -> None:
-    assert set(Gateway) <= upstream.GATEWAY
+def test_the_gateway_apis_reasons_are_its_own_or_those_of_envoy_gateway() -> None:
+    assert set(Gateway) <= upstream.GATEWAY | upstream.ENVOY_GATEWAY
 
 
 def test_our_own_reasons_are_none_of_theirs() -> None:
-    assert not set(Own) & (upstream.CONTOUR | upstream.GATEWAY)
+    assert not set(Own) & (upstream.CONTOUR | upstream.GATEWAY | upstream.ENVOY_GATEWAY)
 
 
 def test_our_own_reasons_are_the_ones_that_are_explained() -> None:
