@@ -102,9 +102,9 @@ def test_the_site_is_searched_without_a_server(built: Path, browser: Chrome) -> 
     browser.switch_to.active_element.send_keys("quarantine")
     script = partial(browser.execute, Command.W3C_EXECUTE_SCRIPT)
     found = partial(script, {"script": _RESULTS, "args": []})
-    wait(lambda: "ExplanationArchitecture" in found()["value"], "a result")
+    wait(lambda: "Quarantine" in found()["value"], "a result")
     browser.switch_to.active_element.send_keys(Keys.ENTER)
-    wait(lambda: "/ARCHITECTURE.html" in browser.current_url, "the page of the result")
+    wait(lambda: "/explanation/quarantine.html" in browser.current_url, "the page of the result")
     logged = browser.execute("getLog", {"type": "browser"})["value"]
     assert not [it["message"] for it in logged if it["level"] == "SEVERE"]
 
