@@ -26,7 +26,7 @@ from envoy.extensions.http.original_ip_detection.xff.v3 import xff_pb2
 from google.protobuf import duration_pb2
 from google.protobuf.message import Message
 
-from contour.envoy import encoding, filters, headers, matches
+from contour.envoy import connection_manager, encoding, filters, headers, matches
 from contour.envoy.policy import Downstream
 from dag import nodes
 
@@ -179,17 +179,6 @@ def _detection(node: nodes.ClientAddress) -> tuple[str, Message]:
     return "envoy.http.original_ip_detection.xff", forwarded
 
 
-_SLASHES = {
-    "UnescapeAndRedirect": Pb.UNESCAPE_AND_REDIRECT,
-    "UnescapeAndForward": Pb.UNESCAPE_AND_FORWARD,
-    "Keep": Pb.KEEP_UNCHANGED,
-    "Reject": Pb.REJECT_REQUEST,
-}
-_UNDERSCORES = {
-    "Reject": protocol_pb2.HttpProtocolOptions.REJECT_REQUEST,
-    "Drop": protocol_pb2.HttpProtocolOptions.DROP_HEADER,
-    "Allow": protocol_pb2.HttpProtocolOptions.ALLOW,
-}
 _CERTIFICATES = {
     "Sanitize": Pb.SANITIZE,
     "ForwardOnly": Pb.FORWARD_ONLY,
@@ -201,7 +190,7 @@ _CERTIFICATES = {
 
 def _write_paths(target: Pb, node: nodes.ClientTraffic) -> None:
     if node.escaped_slashes is not None:
-        target.path_with_escaped_slashes_action = _SLASHES[node.escaped_slashes]
+        target.path_with_escaped_slashes_action = connection_manager.SLASHES[node.escaped_slashes]
     if node.merge_slashes is not None:
         target.merge_slashes = node.merge_slashes
     if node.strip_host_dot is not None:
@@ -212,7 +201,7 @@ def _write_paths(target: Pb, node: nodes.ClientTraffic) -> None:
 
 def _write_headers(target: Pb, node: nodes.ClientTraffic) -> None:
     if node.underscores is not None:
-        action = _UNDERSCORES[node.underscores]
+        action = connection_manager.UNDERSCORES[node.underscores]
         target.common_http_protocol_options.headers_with_underscores_action = action
     if node.header_kib is not None:
         target.max_request_headers_kb.value = node.header_kib

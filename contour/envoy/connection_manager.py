@@ -93,8 +93,8 @@ def _hardened(listener: str, policy: Downstream, filters: Iterable[pb.HttpFilter
     result = Pb(stat_prefix=listener, http_filters=filters, codec_type=_codec(policy))
     result.normalize_path.value = policy.edge.normalize_path
     result.merge_slashes = policy.merge_slashes
-    result.path_with_escaped_slashes_action = _SLASHES[policy.edge.escaped_slashes]
-    underscores = _UNDERSCORES[policy.edge.underscores]
+    result.path_with_escaped_slashes_action = SLASHES[policy.edge.escaped_slashes]
+    underscores = UNDERSCORES[policy.edge.underscores]
     result.common_http_protocol_options.headers_with_underscores_action = underscores
     result.use_remote_address.value = True
     result.xff_num_trusted_hops = policy.num_trusted_hops
@@ -111,13 +111,13 @@ def _hardened(listener: str, policy: Downstream, filters: Iterable[pb.HttpFilter
     return result
 
 
-_SLASHES = {
+SLASHES = {
     "UnescapeAndRedirect": Pb.UNESCAPE_AND_REDIRECT,
     "UnescapeAndForward": Pb.UNESCAPE_AND_FORWARD,
     "Keep": Pb.KEEP_UNCHANGED,
     "Reject": Pb.REJECT_REQUEST,
 }
-_UNDERSCORES = {
+UNDERSCORES = {
     "Reject": protocol_pb2.HttpProtocolOptions.REJECT_REQUEST,
     "Drop": protocol_pb2.HttpProtocolOptions.DROP_HEADER,
     "Allow": protocol_pb2.HttpProtocolOptions.ALLOW,

@@ -61,8 +61,8 @@ def traffic(view: View, key: NamespacedName) -> Meaning[Traffic] | None:
     if isinstance(found, UnreadPolicy):
         return Meaning(CLOSED, closing)
     made, told = gathered(_traffic(found.spec, own))
-    is_closed = made is None or bool(closing)
-    return Meaning(CLOSED if is_closed or made is None else made, (*closing, *told))
+    effect = CLOSED if made is None or closing else made
+    return Meaning(effect, (*closing, *told))
 
 
 EFFECTS = Effects(Ancestry(POLICIES), traffic, CLOSED)
