@@ -13,7 +13,7 @@ WORKDIR /source
 RUN python -m venv /opt/contour
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 COPY requirements.lock ./
-RUN /opt/contour/bin/pip install --require-hashes --only-binary :all: -r requirements.lock
+RUN /opt/contour/bin/pip install --no-compile --require-hashes --only-binary :all: -r requirements.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY docs/man docs/man
 COPY crds crds
@@ -23,11 +23,14 @@ COPY provisioning provisioning
 COPY showing showing
 COPY contour contour
 COPY operator operator
-RUN /opt/contour/bin/pip install --no-deps --no-build-isolation . \
-    # The root file system is read only where this runs: bytecode has to be there already.
-    && /opt/contour/bin/python -m compileall -q /opt/contour/lib \
-    && /opt/contour/bin/pip uninstall -qy hatchling pathspec pluggy trove-classifiers \
-    && rm -rf /opt/contour/lib/python3.*/site-packages/pip /opt/contour/bin/pip*
+RUN /opt/contour/bin/pip install --no-compile --no-deps --no-build-isolation . \
+    && /opt/contour/bin/pip uninstall -qy hatchling packaging pathspec pluggy setuptools tomlkit trove-classifiers \
+    && rm -rf /opt/contour/lib/python3.*/site-packages/pip /opt/contour/lib/python3.*/site-packages/pip-* /opt/contour/bin/pip* \
+    && find /opt/contour -name __pycache__ -prune -exec rm -rf {} + \
+    # The root file system is read only where this runs: bytecode has to be there already. It does
+    # not depend on the times of files, so that two builds are equal and builders may change times.
+    && PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1 /opt/contour/bin/python -m compileall -q \
+        --invalidation-mode unchecked-hash /opt/contour/lib
 
 FROM ${PYTHON}
 COPY --from=build /opt/contour /opt/contour

@@ -59,7 +59,7 @@ OnFleetsChanged = Callable[[], None]
 Note = Callable[[Collection[Turned]], None]
 """Takes the references across namespaces that have changed."""
 
-OnKeySet = Callable[[nodes.RemoteJwks, keysets.Wanted | None], bool]
+OnKeySet = Callable[[keysets.Source, keysets.Wanted | None], bool]
 """Is told of key sets that are to be fetched, or not any more; whether it has written a row."""
 
 _PORTION = 500
@@ -73,7 +73,7 @@ def _ignored(*_: object, **__: object) -> None:
     """Does nothing: nobody wants to know."""
 
 
-def _not_fetched(_: nodes.RemoteJwks, __: keysets.Wanted | None) -> bool:
+def _not_fetched(_: keysets.Source, __: keysets.Wanted | None) -> bool:
     """Does nothing: key sets are not fetched."""
     return False
 
@@ -97,6 +97,7 @@ class Controller:
         made = outputs.PLAN if publish is not None else reached.PLAN
         self.engine = Engine(plan.PLAN + made + snapshot.PLAN + named)
         self.engine.write(hints.GIVEN, (), gives_hints or None)
+        self.engine.write(tables.TRANSLATED, (), publish is not None or None)
         self.envoy_configs = EnvoyConfigs(self.engine, publish_node)
         self.hook_rows = HookRows(self.engine)
         self._held_ports = HeldPorts(self.engine)

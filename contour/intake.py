@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from cryptography import x509
-
 from contour.events import Event
 from crds import foreign
 from crds.contourconfiguration import ContourConfiguration
@@ -25,7 +23,7 @@ from dag import foreignobjects, nodes, tables
 from dag.configuration import reading
 from dag.engine.incremental import Engine
 from dag.envoyproxy import reading as proxies
-from dag.references import secrets
+from dag.references import parsing, secrets
 
 
 def parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
@@ -83,7 +81,7 @@ def _fault(found: Any | None) -> str | None:
 
 def _expiry(chain: bytes) -> str | None:
     """The graph has no clock: a certificate may be over without anything having changed."""
-    end = x509.load_pem_x509_certificate(chain).not_valid_after_utc
+    end = parsing.certificates(chain)[0].not_valid_after_utc
     return f"the certificate expired on {end:%Y-%m-%d %H:%M} UTC" if end < _now() else None
 
 

@@ -43,6 +43,16 @@ _NO_FLAGS = "this release has no feature that a flag enables"
 
 
 @model
+class PatchPolicySettings:
+    """Which EnvoyPatchPolicies are served. In mode PerGateway those of each Gateway are, for its
+    own Envoys."""
+
+    namespaces: tuple[Label, ...] = ()
+    """The namespaces whose EnvoyPatchPolicies are served for the Envoys of Ingress and HTTPProxy,
+    too: whoever may write them there has power over the hosts of everybody. By default none."""
+
+
+@model
 class GatewaySettings:
     """Which Gateways are served, and by which Envoys."""
 
@@ -60,6 +70,9 @@ class GatewaySettings:
     """The namespaces whose EnvoyProxies may set everything if a GatewayClass names them: the image,
     volumes, environment and placement of Envoys, too. By default only those in the namespace of the
     instance. Upstream Contour does not have this field."""
+    envoy_patch_policies: PatchPolicySettings | None = None
+    """Allows EnvoyPatchPolicies, which change what Envoys are told in ways that nothing checks but
+    Envoy. Absent, the default: none is served. Upstream Contour does not have this field."""
     gateway_ref: Annotated[ObjectName | None, _OLDEST] = None
     """The only Gateway that upstream Contour would serve, by namespace and name."""
     name: Annotated[str | None, _OLDEST] = None
@@ -200,6 +213,10 @@ class ContourConfigurationSpec:
     enable_external_name_service: Flag | None = None
     """If true, routes may lead to Services of type ExternalName. Whoever may create such Services
     can then reach whatever Envoy can reach. The default is false."""
+    enable_backend: Flag | None = None
+    """If true, routes may lead to Backends. Whoever may write a Backend can then reach whatever
+    Envoy can reach; the addresses of Envoy itself and of its machine are refused in a cluster. The
+    default is false in a cluster, and true on one machine."""
     foreign_guards: Literal["Closed", "Report"] = "Closed"
     """What happens to objects with annotations of other controllers (ingress-nginx, HAProxy,
     Traefik) that protect something and have no effect here, such as address lists or

@@ -10,7 +10,7 @@ providers.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,6 +19,8 @@ from crds.complaints import UNICODE, UNKNOWN_FIELD, Complaint, complaints, print
 from crds.kinds import KINDS, OLDER, Kind
 from crds.meta import NamespacedName
 from crds.raw import Raw, is_list, is_mapping, mapping
+
+T = TypeVar("T")
 
 
 class Decoded(NamedTuple):
@@ -178,6 +180,15 @@ def _validated(kind: Kind, content: Raw) -> tuple[Any | None, Iterable[Complaint
         return _validate(kind.model, content, "ignore"), complaints(kind.model, unknown)
     except ValidationError as error:
         return None, complaints(kind.model, [*error.errors(include_url=False), *unknown])
+
+
+def part(model: type[T], content: Raw) -> tuple[T | None, tuple[Complaint, ...]]:
+    """A part of an object, from its document; None if it has errors."""
+    try:
+        made: T = _validate(model, content, "forbid")
+    except ValidationError as error:
+        return None, complaints(model, error.errors(include_url=False))
+    return made, ()
 
 
 def stand_in(kind: Kind, content: Raw) -> object | None:

@@ -5,7 +5,7 @@ by Kubernetes, "Object Names and IDs". Numbers and flags are strict: `"80"` is n
 Durations stay text here; a rule in `dag` parses them.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, Strict, StringConstraints
 
@@ -55,6 +55,8 @@ PositiveUint32 = Annotated[int, Strict(), Field(ge=1, le=_UINT32)]
 Window = Annotated[int, Strict(), Field(ge=65_535, le=2**31 - 1)]
 """An HTTP/2 window in bytes, at least the one that every connection begins with (RFC 9113)."""
 Byte = Annotated[int, Strict(), Field(ge=0, le=255)]
+SameSite = Literal["Strict", "Lax", "None"]
+"""When browsers send a cookie with requests of other sites."""
 Percent = Annotated[int, Strict(), Field(ge=0, le=100)]
 Port = Annotated[int, Strict(), Field(ge=1, le=65535)]
 PortOrNone = Annotated[int, Strict(), Field(ge=0, le=65535)]

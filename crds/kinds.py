@@ -14,10 +14,13 @@ from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
+from crds.envoygateway.backend import Backend
 from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicy
 from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
 from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.envoygateway.extensionpolicy import EnvoyExtensionPolicy
+from crds.envoygateway.httproutefilter import HTTPRouteFilter
+from crds.envoygateway.patchpolicy import EnvoyPatchPolicy
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
 from crds.envoygateway.securitypolicy import SecurityPolicy
@@ -33,6 +36,7 @@ from crds.gateway.references import EXPERIMENTAL_GROUP
 from crds.gateway.streams import TCPRoute, TLSRoute, UDPRoute
 from crds.gateway.telemetrypolicy import XTelemetryPolicy
 from crds.gateway.xbackend import XBackend
+from crds.gateway.xbackendtrafficpolicy import XBackendTrafficPolicy
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress, IngressClass
 from crds.namespace import Namespace
@@ -169,6 +173,14 @@ _ALL = (
         has_status=True, short_names=("xbackend",)
     ),
     Kind(
+        EXPERIMENTAL_GROUP,
+        "XBackendTrafficPolicy",
+        "xbackendtrafficpolicies",
+        ("v1alpha1",),
+        True,
+        XBackendTrafficPolicy,
+    )._replace(has_status=True, short_names=("xbtrafficpolicy",)),
+    Kind(
         ENVOY_GATEWAY,
         "AuthenticationFilter",
         "authenticationfilters",
@@ -179,6 +191,9 @@ _ALL = (
     Kind(
         ENVOY_GATEWAY, "RateLimitFilter", "ratelimitfilters", ("v1alpha1",), True, RateLimitFilter
     )._replace(has_status=True, ours=True, opt_in=True),
+    Kind(
+        ENVOY_GATEWAY, "HTTPRouteFilter", "httproutefilters", ("v1alpha1",), True, HTTPRouteFilter
+    )._replace(short_names=("hrf",), ours=True, opt_in=True),
     Kind(ENVOY_GATEWAY, "EnvoyProxy", "envoyproxies", ("v1alpha1",), True, EnvoyProxy)._replace(
         has_status=True,
         short_names=("eproxy",),
@@ -209,6 +224,9 @@ _ALL = (
     )._replace(
         has_status=True, short_names=("btp",), ours=True, opt_in=True, stand_in=UnreadPolicy
     ),
+    Kind(ENVOY_GATEWAY, "Backend", "backends", ("v1alpha1",), True, Backend)._replace(
+        has_status=True, short_names=("be",), ours=True, opt_in=True
+    ),
     Kind(
         ENVOY_GATEWAY,
         "EnvoyExtensionPolicy",
@@ -217,6 +235,14 @@ _ALL = (
         True,
         EnvoyExtensionPolicy,
     )._replace(has_status=True, short_names=("eep",), opt_in=True, stand_in=UnreadPolicy),
+    Kind(
+        ENVOY_GATEWAY,
+        "EnvoyPatchPolicy",
+        "envoypatchpolicies",
+        ("v1alpha1",),
+        True,
+        EnvoyPatchPolicy,
+    )._replace(has_status=True, short_names=("epp",), ours=True, opt_in=True),
     Kind(MARIN3R, "EnvoyConfig", "envoyconfigs", ("v1alpha1",), True, EnvoyConfig)._replace(
         has_status=True, short_names=("ec",), ours=True, opt_in=True, is_asked_for=True
     ),

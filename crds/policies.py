@@ -8,7 +8,17 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, Strict, StringConstraints
 
-from crds.fields import COOKIE_NAME, DNS_NAME, Duration, Flag, NonEmpty, Percent, Timeout, Uint32
+from crds.fields import (
+    COOKIE_NAME,
+    DNS_NAME,
+    Duration,
+    Flag,
+    NonEmpty,
+    Percent,
+    SameSite,
+    Timeout,
+    Uint32,
+)
 from crds.meta import model
 
 RetryOn = Literal[
@@ -211,7 +221,7 @@ class CookieRewritePolicy:
     secure: Flag | None = None
     """If true, the `Secure` attribute is added; if false, it is removed. It is left unchanged if
     this is absent."""
-    same_site: Literal["Strict", "Lax", "None"] | None = None
+    same_site: SameSite | None = None
     """The `SameSite` attribute is set to this value. It is left unchanged if this is absent."""
 
 

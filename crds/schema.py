@@ -187,6 +187,7 @@ _COLUMNS = {
     "TLSCertificateDelegation": _OF_CONDITIONS,
     "AuthenticationFilter": [_AGE],
     "RateLimitFilter": [_AGE],
+    "HTTPRouteFilter": [_AGE],
     "ContourConfiguration": [
         _column(
             "Available", f"{_AVAILABLE}.status", "Whether the instance is available to clients."

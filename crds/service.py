@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from crds.fields import Port
 from crds.meta import ObjectMeta, excerpt
 
@@ -31,6 +33,8 @@ class ServiceSpec:
     external_name: str = ""
     """The DNS name of the backend, for the type `ExternalName`."""
     ports: tuple[ServicePort, ...] = ()
+    cluster_ips: tuple[str, ...] = Field(default=(), validation_alias="clusterIPs")
+    """The addresses by which pods reach the Service; `None` is one that has none."""
     traffic_distribution: str = ""
     """Which endpoints clients prefer, such as `PreferSameZone`."""
 

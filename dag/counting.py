@@ -1,9 +1,10 @@
-"""Who counts the requests that RateLimitFilters limit: a rate limit service that Envoys ask.
+"""Who counts the requests that RateLimitFilters and BackendTrafficPolicies limit: a rate limit
+service that Envoys ask.
 
 On one machine that is a process beside Envoy (`contour.ratelimits`). In a cluster it is there if
 the configuration asks for it: pods that count in a Redis, or, without a Redis, the same process
-beside the replica that leads, which counts in memory (`ratelimitservice`). Without a service a
-RateLimitFilter cannot be served. HTTPProxies have a service of their own, which the configuration
+beside the replica that leads, which counts in memory (`ratelimitservice`). Without a service such
+limits cannot be served. HTTPProxies have a service of their own, which the configuration
 names (`dag.defaults`).
 """
 

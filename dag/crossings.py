@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crds import httpproxy
+from crds.envoygateway.backend import Backend
 from crds.envoygateway.policycredentials import SecretReference
 from crds.envoygateway.policyservers import PolicyServer
 from crds.envoygateway.policytargets import UnreadPolicy
@@ -167,6 +168,12 @@ def _of_xbackend(found: XBackend) -> Wishes:
         yield "tls.clientCertificateRef", _object(tls.client_certificate_ref, found)
 
 
+def _of_backend(found: Backend) -> Wishes:
+    tls = found.spec.tls
+    if tls is not None and tls.client_certificate_ref is not None:
+        yield "tls.clientCertificateRef", _object(tls.client_certificate_ref, found)
+
+
 def _object(it: Any, found: Any) -> ObjectRef | None:
     return ObjectRef(it.kind, it.namespace, it.name) if it.namespace else None
 
@@ -192,6 +199,7 @@ _READERS: Mapping[str, Callable[[Any], Wishes]] = {
     "XTelemetryPolicy": _of_telemetry_policy,
     "SecurityPolicy": _of_security_policy,
     "XBackend": _of_xbackend,
+    "Backend": _of_backend,
 }
 _BY_DELEGATION = frozenset({"HTTPProxy", "ExtensionService", "Ingress"})
 

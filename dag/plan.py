@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from crds.meta import NamespacedName
 from dag import (
+    backendaddresses,
     configurationstatus,
     crossings,
     exports,
@@ -30,6 +31,8 @@ from dag.engine.view import Kept, Plan, Query
 from dag.gateway import plan as gateway
 from dag.httpproxy import plan as httpproxy
 from dag.ingress import plan as ingress
+from dag.patches import policies as patches
+from dag.patches import status as patchstatus
 from dag.rawconfig import revisions as rawrevisions
 from dag.rawconfig import serving as rawconfig
 from dag.rawconfig import status as rawstatus
@@ -39,7 +42,15 @@ from dag.warnings import validity
 
 STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
     kind: refusals.told(kind, status)
-    for api in (ingress, httpproxy, extensions, gateway, configurationstatus, rawstatus)
+    for api in (
+        ingress,
+        httpproxy,
+        extensions,
+        gateway,
+        patchstatus,
+        configurationstatus,
+        rawstatus,
+    )
     for kind, status in api.STATUSES.items()
 }
 """By kind: what an object of it is told; None where it is not for us to speak."""
@@ -59,11 +70,13 @@ MADE = (fleets.fleet, ratelimitservice.wanted, ratelimitservice.process)
 PLAN = Plan(
     indexes=(
         *tables.INDEXES,
+        *backendaddresses.INDEXES,
         *gateway.INDEXES,
         *ingress.INDEXES,
         *httpproxy.INDEXES,
         *listeners.INDEXES,
         *hosts.INDEXES,
+        *patches.INDEXES,
         *hookservers.INDEXES,
         *crossings.INDEXES,
         services.LEFT_OUT,
@@ -80,6 +93,7 @@ PLAN = Plan(
         *httpproxy.KEPT,
         *listeners.KEPT,
         *hosts.KEPT,
+        *patches.KEPT,
         *hookservers.KEPT,
         *foreignobjects.KEPT,
         *fleets.KEPT,

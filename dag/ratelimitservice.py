@@ -1,6 +1,7 @@
 """Which rate limit service an instance is to make, and what ours counts with.
 
-It is there while a route of ours names a RateLimitFilter, and in a cluster only if the
+It is there while a route of ours names a RateLimitFilter, or a BackendTrafficPolicy in use has
+global limits, and in a cluster only if the
 configuration asks for it. Pods of it read their certificates, and the password and authority of
 Redis, only when they start, and so does the process of ours: so what these are is part of the
 answers. Elsewhere: who asks the service (`counting`), its objects (`contour.infrastructure`), its
@@ -18,6 +19,7 @@ from dag import counting, fleets, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import ratelimitstatus
+from dag.gateway.envoypolicies import trafficlimits
 from dag.problems import Problem
 from dag.problems import configuration as problems
 from dag.problems.places import Place
@@ -130,4 +132,4 @@ USED: Index[tuple[()], NamespacedName] = Index(
 """Those that a route of ours names."""
 
 INDEXES = (USED,)
-KEPT = (Kept(wanted, USED), Kept(process, USED))
+KEPT = tuple(Kept(it, used) for it in (wanted, process) for used in (USED, trafficlimits.USED))

@@ -43,7 +43,8 @@ def _demand_stream(view: View, found: nodes.Stream | None) -> None:
 def _demand(view: View, clusters: Iterable[nodes.Cluster | None]) -> None:
     for it in clusters:
         if it is not None and it.dns is None:
-            view.demand(services.endpoints, it.port)
+            for port in (it.port, *(member.port for member in it.members)):
+                view.demand(services.endpoints, port)
 
 
 HOSTS: Index[nodes.HostKey, None] = Index(

@@ -25,8 +25,9 @@ from dag import (
 )
 from dag.engine.view import Kept, Query, Table, View, query
 from dag.gateway import attachment, conditions, filterlimits, selection
+from dag.gateway.envoypolicies import trafficlimits
 from dag.listeners import DEFAULT_FLEET
-from dag.problems import Problem, anywhere, ratelimits, unguarded
+from dag.problems import Problem, anywhere, patches, ratelimits, unguarded
 from dag.problems import envoyproxy as envoyproxies
 from dag.problems import gateway as problems
 from dag.problems.places import Place, sub_condition, sub_conditions
@@ -63,8 +64,9 @@ ENVOYS: Table[str, int] = Table("Envoys")
 PENDING: Table[str, tuple[str, ...]] = Table("pending listeners")
 """The listeners of a fleet, sorted, that some Envoy is yet to accept; no row if there is none."""
 
-UNTAKEN: Table[NamespacedName, bool] = Table("RateLimitFilters that are not taken")
-"""Those of which some rate limit service is yet to accept the newest limits."""
+UNTAKEN: Table[ObjectRef, bool] = Table("limits that are not taken")
+"""The RateLimitFilters and BackendTrafficPolicies of which some rate limit service is yet to accept
+the newest limits."""
 
 
 def told(
@@ -79,14 +81,12 @@ def told(
             found = anykind.completed(view, subject, found)
         if isinstance(found, statuses.GatewayStatus):
             found = _with_what_is_missing(view, key, found)
-        if isinstance(found, statuses.PolicyStatus) and kind == filterlimits.KIND:
+        if isinstance(found, statuses.PolicyStatus) and kind in _COUNTED:
             found = _with_who_counts(view, subject, found)
         if isinstance(found, statuses.PolicyStatus) and kind == envoyproxies.KIND:
             found = proxyfleets.completed(view, key, found)
         if found is not None and words:
-            who = view.read(REFUSERS, subject)
-            refusers = releases.those(*who) if who is not None else ""
-            found = _refused(found, anywhere.refused(subject, refusers, "; ".join(words)))
+            found = _refused(found, _refusal(view, subject, "; ".join(words)))
         declined = view.read(DECLINED, subject)
         if found is not None and declined:
             every = "; ".join(it.words for it in declined)
@@ -100,6 +100,13 @@ def told(
 
     with_refusals.__name__ = f"status_of_{kind}"
     return query(with_refusals)
+
+
+def _refusal(view: View, subject: ObjectRef, words: str) -> Problem:
+    if subject.kind == patches.KIND:
+        return patches.refused(subject, words)
+    who = view.read(REFUSERS, subject)
+    return anywhere.refused(subject, releases.those(*who) if who is not None else "", words)
 
 
 @query
@@ -136,7 +143,7 @@ def _with_what_is_missing(
 def _with_who_counts(
     view: View, subject: ObjectRef, found: statuses.PolicyStatus
 ) -> statuses.PolicyStatus:
-    """A RateLimitFilter is programmed when Envoys and the rate limit service have it."""
+    """A limit is programmed when Envoys and the rate limit service have it."""
     return statuses.PolicyStatus(
         tuple(_counted(it, tuple(_uncounted(view, subject, it))) for it in found.ancestors)
     )
@@ -145,32 +152,40 @@ def _with_who_counts(
 def _counted(
     found: statuses.AncestorStatus, lacking: tuple[Problem, ...]
 ) -> statuses.AncestorStatus:
-    accepted, programmed = found.conditions
-    if programmed.status != "True" or not lacking:
+    programmed = next((it for it in found.conditions if it.type == _PROGRAMMED), None)
+    if programmed is None or programmed.status != "True" or not lacking:
         return found
-    return replace(found, conditions=(accepted, conditions.condition(_PROGRAMMED, lacking, "")))
+    condition = conditions.condition(_PROGRAMMED, lacking, "")
+    return replace(found, conditions=_with(found.conditions, condition))
 
 
 def _uncounted(view: View, subject: ObjectRef, found: statuses.AncestorStatus) -> Iterator[Problem]:
-    """What of a route's limits is not in force, and why."""
+    """What of the limits of a route or Gateway is not in force, and why."""
     own, at = Place(subject), found.ancestor
-    route = ObjectRef(at.kind, at.namespace or "", at.name)
     if view.read(ENVOYS, counting.FLEET) == 0:
         yield ratelimits.limits_not_counted(
             own, "no rate limit service is connected", is_pending=False
         )
-    elif view.read(UNTAKEN, subject.key):
+    elif view.read(UNTAKEN, subject):
         why = "the rate limit service has not taken its newest limits yet"
         yield ratelimits.limits_not_counted(own, why, is_pending=True)
-    if words := view.read(REFUSALS, route):
+    ref = ObjectRef(at.kind, at.namespace or "", at.name)
+    served = (ref.key,) if ref.kind == "Gateway" else _parents(view, ref)
+    if ref.kind != "Gateway" and (words := view.read(REFUSALS, ref)):
         yield ratelimits.limits_not_counted(own, f"Envoy: {'; '.join(words)}", is_pending=False)
-    attached = view.ask(attachment.attachment, route)
-    parents = attached.parents if attached is not None else ()
-    served = [it.gateway for it in parents if it.refusal is None]
     names = {view.ask(selection.fleet, it) or DEFAULT_FLEET for it in served}
     if any(view.read(ENVOYS, it) == 0 for it in names):
         yield ratelimits.limits_not_counted(own, "no Envoy is connected", is_pending=False)
 
+
+def _parents(view: View, route: ObjectRef) -> Iterator[NamespacedName]:
+    """The Gateways to which a route is attached."""
+    attached = view.ask(attachment.attachment, route)
+    parents = attached.parents if attached is not None else ()
+    return (it.gateway for it in parents if it.refusal is None)
+
+
+_COUNTED = (filterlimits.KIND, trafficlimits.KIND)
 
 _PROGRAMMED = ConditionType.Programmed
 
@@ -205,6 +220,10 @@ def _refused(found: statuses.Status, problem: Problem) -> statuses.Status:
             valid = found.conditions[0]
             told = replace(valid, status="False", reason=problem.reason, message=problem.message)
             return replace(found, conditions=(told, *found.conditions[1:]))
+        case statuses.BackendStatus():
+            refused = (replace(problem, type=ConditionType.Accepted),)
+            told = conditions.condition(ConditionType.Accepted, refused, "")
+            return statuses.BackendStatus(_with(found.conditions, told))
         case statuses.PolicyStatus():
             unserved = (replace(problem, type=_PROGRAMMED),)
             ancestors = (_unprogrammed(it, unserved) for it in found.ancestors)

@@ -5,7 +5,7 @@ his own. What one is known not to load is left out for it alone (`contour.envoy.
 object that asked for it is told; the ContourConfiguration is told that there are such Envoys.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from crds.meta import ObjectRef
@@ -19,8 +19,11 @@ Release = tuple[int, int]
 BUILT_FOR: Release = (1, 40)
 """Everything is tried with this one; newer ones are not older in anything."""
 
-ERROR_PAGES: Release = (1, 40)
-"""Older ones refuse the filter `custom_response` in the configuration of a route."""
+NEWER: Mapping[str, str] = {"error_pages": "errorPages", "compressors": "compressor"}
+"""The policies that older ones refuse, by what users call them: the filter `custom_response` in the
+configuration of a route, and several filters in one place."""
+
+NEWER_SINCE: Release = (1, 40)
 
 Counted = tuple[tuple[str, int], ...]
 """Releases as Envoys write them (`1.39.3`; empty: unknown), sorted, and how many there are."""
@@ -74,15 +77,16 @@ def behind(view: View) -> Iterator[str]:
 
 
 def _needs(key: nodes.HostKey, host: nodes.VirtualHost) -> Iterable[tuple[ObjectRef, Need]]:
-    need = Need(key.fleet, "errorPages", ERROR_PAGES)
-    if _has_pages(host.policies):
-        yield from ((it, need) for it in host.origins)
-    for it in {route.origin for route in host.routes if _has_pages(route.policies)}:
-        yield it, need
+    for name, what in NEWER.items():
+        need = Need(key.fleet, what, NEWER_SINCE)
+        if _has(host.policies, name):
+            yield from ((it, need) for it in host.origins)
+        for it in {route.origin for route in host.routes if _has(route.policies, name)}:
+            yield it, need
 
 
-def _has_pages(found: nodes.Policies | None) -> bool:
-    return found is not None and isinstance(found.error_pages, tuple)
+def _has(found: nodes.Policies | None, name: str) -> bool:
+    return found is not None and isinstance(getattr(found, name), tuple)
 
 
 def _behind(fleet: str, found: Counted) -> Iterable[tuple[tuple[()], str]]:

@@ -14,7 +14,7 @@ from typing import Literal
 from crds import endpointslice, service
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
-from dag import hints, hostdns, limits, localbackends, nodes, tables
+from dag import backendaddresses, hints, hostdns, limits, localbackends, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, View, query
 from dag.foreign import ignored
@@ -62,6 +62,8 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
 @query
 def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
     """The ready endpoints; where none is ready, the ones that still serve while they terminate."""
+    if port.kind == backendaddresses.KIND:
+        return backendaddresses.endpoints(view, port.service)
     if local := localbackends.endpoints(view, port.service):
         return nodes.Endpoints(local)
     if slices := tuple(_slices(view, port.service)):

@@ -146,6 +146,13 @@ class RevisionReference(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class BackendStatus:
+    """The status of a Backend, which names nobody in whose name it speaks."""
+
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class EnvoyConfigStatus:
     """The status of an EnvoyConfig."""
 
@@ -165,5 +172,11 @@ Status = (
     | ListenerSetStatus
     | RouteStatus
     | PolicyStatus
+    | BackendStatus
     | EnvoyConfigStatus
 )
+
+
+def most_ancestors(kind: str) -> int:
+    """For how many ancestors there is room in the status of an object of this kind."""
+    return 32 if kind == "XBackend" else 16

@@ -18,10 +18,13 @@ from crds.endpointslice import EndpointSlice
 from crds.envoyconfig import EnvoyConfig
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.envoygateway.authenticationfilter import AuthenticationFilter
+from crds.envoygateway.backend import Backend
 from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicy
 from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
 from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.envoygateway.extensionpolicy import EnvoyExtensionPolicy
+from crds.envoygateway.httproutefilter import HTTPRouteFilter
+from crds.envoygateway.patchpolicy import EnvoyPatchPolicy
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
 from crds.envoygateway.securitypolicy import SecurityPolicy
@@ -36,6 +39,7 @@ from crds.gateway.referencegrant import ReferenceGrant
 from crds.gateway.streams import TCPRoute, TLSRoute, UDPRoute
 from crds.gateway.telemetrypolicy import XTelemetryPolicy
 from crds.gateway.xbackend import XBackend
+from crds.gateway.xbackendtrafficpolicy import XBackendTrafficPolicy
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress, IngressClass
 from crds.meta import NamespacedName, ObjectRef
@@ -67,10 +71,15 @@ LISTENER_SETS: Table[NamespacedName, ListenerSet] = Table("ListenerSet")
 BACKEND_TLS_POLICIES: Table[NamespacedName, BackendTLSPolicy] = Table("BackendTLSPolicy")
 TELEMETRY_POLICIES: Table[NamespacedName, XTelemetryPolicy] = Table("XTelemetryPolicy")
 XBACKENDS: Table[NamespacedName, XBackend] = Table("XBackend")
+XBACKEND_TRAFFIC_POLICIES: Table[NamespacedName, XBackendTrafficPolicy] = Table(
+    "XBackendTrafficPolicy"
+)
+BACKENDS: Table[NamespacedName, Backend] = Table("Backend")
 GRANTS: Table[NamespacedName, ReferenceGrant] = Table("ReferenceGrant")
 CONFIGURATIONS: Table[NamespacedName, ContourConfiguration] = Table("ContourConfiguration")
 AUTHENTICATION_FILTERS: Table[NamespacedName, AuthenticationFilter] = Table("AuthenticationFilter")
 RATE_LIMIT_FILTERS: Table[NamespacedName, RateLimitFilter] = Table("RateLimitFilter")
+HTTP_ROUTE_FILTERS: Table[NamespacedName, HTTPRouteFilter] = Table("HTTPRouteFilter")
 SECURITY_POLICIES: Table[NamespacedName, SecurityPolicy | UnreadPolicy] = Table("SecurityPolicy")
 """Of a policy that cannot be read its targets, which are closed."""
 CLIENT_TRAFFIC_POLICIES: Table[NamespacedName, ClientTrafficPolicy | UnreadPolicy] = Table(
@@ -85,6 +94,7 @@ EXTENSION_POLICIES: Table[NamespacedName, EnvoyExtensionPolicy | UnreadPolicy] =
     "EnvoyExtensionPolicy"
 )
 """The same."""
+PATCH_POLICIES: Table[NamespacedName, EnvoyPatchPolicy] = Table("EnvoyPatchPolicy")
 ENVOY_PROXIES: Table[NamespacedName, EnvoyProxy] = Table("EnvoyProxy")
 ENVOY_CONFIGS: Table[NamespacedName, EnvoyConfig] = Table("EnvoyConfig")
 ENVOY_CONFIG_REVISIONS: Table[NamespacedName, EnvoyConfigRevision] = Table("EnvoyConfigRevision")
@@ -115,14 +125,18 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
         BACKEND_TLS_POLICIES,
         TELEMETRY_POLICIES,
         XBACKENDS,
+        XBACKEND_TRAFFIC_POLICIES,
+        BACKENDS,
         GRANTS,
         CONFIGURATIONS,
         AUTHENTICATION_FILTERS,
         RATE_LIMIT_FILTERS,
+        HTTP_ROUTE_FILTERS,
         SECURITY_POLICIES,
         TRAFFIC_POLICIES,
         EXTENSION_POLICIES,
         CLIENT_TRAFFIC_POLICIES,
+        PATCH_POLICIES,
         ENVOY_PROXIES,
         ENVOY_CONFIGS,
         ENVOY_CONFIG_REVISIONS,
@@ -159,6 +173,9 @@ HOST_PORTS: Table[tuple[()], Any] = Table("host ports")
 
 ACCEPTANCE_ASSUMED: Table[tuple[()], bool] = Table("acceptance assumed")
 """True where manifests are only translated: no Envoy is there to accept anything. Else no row."""
+
+TRANSLATED: Table[tuple[()], bool] = Table("translated")
+"""True where the answers of the graph are translated for Envoy; else no row."""
 
 LOOPBACK_REFUSED: Table[tuple[()], bool] = Table("loopback refused")
 """True in a cluster, where nothing is behind the loopback of Envoy's pod but Envoy; else no row."""

@@ -20,7 +20,7 @@ Other things that were never tried for the same reasons:
 
 | what | reason |
 |---|---|
-| building and pulling the image, its SBOM | no container runtime and no registry |
+| pulling the image, or the base that it is built on | no registry; `hack/image` takes Debian's |
 | load balancers and DNS of clouds | no cloud; tests give addresses themselves |
 | cert-manager, the Prometheus operator, Grafana | not installed; parsers check our files for them |
 | macOS | no such machine; packages exist, and types are checked |

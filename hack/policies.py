@@ -1,11 +1,13 @@
-"""The pages of the documentation about policies: what becomes of each field, from the models."""
+"""The pages about policies, Backends and HTTPRouteFilters: what becomes of each field."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from crds import schema, shape
+from crds.envoygateway.backend import BackendSpec
 from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicySpec
 from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicySpec
+from crds.envoygateway.httproutefilter import HTTPRouteFilterSpec
 from crds.envoygateway.securitypolicy import SecurityPolicySpec
 from crds.unserved import Unserved
 
@@ -14,6 +16,8 @@ _SPECS: Mapping[str, type] = {
     "SecurityPolicy": SecurityPolicySpec,
     "BackendTrafficPolicy": BackendTrafficPolicySpec,
     "ClientTrafficPolicy": ClientTrafficPolicySpec,
+    "Backend": BackendSpec,
+    "HTTPRouteFilter": HTTPRouteFilterSpec,
 }
 _HEAD = "\n\n| field | served | remarks |\n|---|---|---|\n"
 

@@ -18,7 +18,7 @@ from google.protobuf.descriptor import FileDescriptor
 
 READERS = ("contour", "dag", "crds", "kube", "provisioning", "showing", "operator", "hack", "tests")
 """The folders whose imports count."""
-_ROOTS = ("envoy", "xds", "udpa", "validate", "google")
+_ROOTS = ("cel", "envoy", "xds", "udpa", "validate", "google")
 _TYPED = "google.protobuf."
 """The types-protobuf package has the stubs of these."""
 _PLUGINS = {"_pb2": "protoc-gen-mypy", "_pb2_grpc": "protoc-gen-mypy_grpc"}

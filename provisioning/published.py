@@ -2,8 +2,9 @@
 
 `crds.yaml` comes first. In `managed.yaml` the control plane makes its Envoys itself.
 `namespaced.yaml` is an example, for those who may act on some namespaces only: which ones is for
-its user to say, with `contour manifests --watch-namespaces`. The operator is there twice, since
-kustomize takes a folder, with nothing from outside of it: `operator/` is its base. In `optional/`
+its user to say, with `contour manifests --watch-namespaces`. The operator and the instance that
+manages its Envoys are there twice, since kustomize takes a folder, with nothing from outside of it:
+`operator/` and `managed/` are their bases. In `optional/`
 are the kinds of other projects that are served where an administrator applies them, and the rights
 that certificates of gRPC clients need.
 """
@@ -24,10 +25,12 @@ def files() -> dict[str, str]:
     managed = installation.installation(Place(), makes_fleet=True)
     namespaced = installation.installation(Place(), watch_namespaces=("default",))
     operator = manifests.operator(Operator())
+    managing = manifests.everything(managed)
     found = {
         "crds.yaml": manifests.crds(),
         "quickstart.yaml": manifests.everything(quickstart),
-        "managed.yaml": manifests.everything(managed),
+        "managed.yaml": managing,
+        "managed/managed.yaml": managing,
         "namespaced.yaml": manifests.everything(namespaced),
         "operator.yaml": operator,
         "operator/operator.yaml": operator,

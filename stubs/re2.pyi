@@ -1,5 +1,6 @@
 """What we use of google-re2, which has no types. Patterns and texts are `str` here."""
 
+from collections.abc import Callable
 from typing import Any
 
 class error(Exception): ...  # noqa: N801, N818
@@ -12,7 +13,9 @@ class _Match:
 
 class _Regexp:
     programsize: int
+    groups: int
     def fullmatch(self, text: str) -> _Match | None: ...
+    def sub(self, repl: Callable[[_Match], str], text: str) -> str: ...
     def findall(self, text: str) -> list[Any]: ...
 
 def compile(pattern: str, options: Options | None = None) -> _Regexp: ...

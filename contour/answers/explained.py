@@ -52,6 +52,8 @@ class ShownBackend(TypedDict):
     responseHeaders: NotRequired[dict[str, str | None]]
     """Of its answer, where they are not those of the route alone."""
     status: NotRequired[int]
+    kind: NotRequired[str]
+    """Of the object that `service` names, if it is no Service."""
     service: NotRequired[str]
     endpoints: list[str]
 

@@ -45,7 +45,7 @@ def convert(
     without: tuple[str, ...],
     from_class: str,
     ingress_class: str,
-    format_: Literal["yaml", "json"],
+    format_: Literal["json", "yaml"],
 ) -> None:
     """Converts manifests of ingress-nginx, or the settings of upstream Contour.
 

@@ -222,7 +222,7 @@ def _backend(share: "ShownBackend") -> str:
     where = ", ".join(share["endpoints"][:3]) or "no ready endpoint"
     more = len(share["endpoints"]) - 3
     where += f" and {more} more" if more > 0 else ""
-    to = f"Service {share['service']} as {share['host']}{share['path']}"
+    to = f"{share.get('kind', 'Service')} {share['service']} as {share['host']}{share['path']}"
     answer = _changed(share.get("responseHeaders", {}))
     answered = f"; its answers{answer}" if answer else ""
     return f"{share['share']:.0%} {to}{_changed(share['headers'])}: {where}{answered}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contour.cli import options, source
+from contour.cli import importing, options, source
 
 if TYPE_CHECKING:
     from contour.cli.manifestinput import Present
@@ -91,7 +91,8 @@ def translate(
         raise click.UsageError("name the manifests: a file, a folder, or - for standard input")
     if how["format_"] == "table" and how["to"] != "routes":
         raise click.UsageError("-o table is for `--to routes`")
-    from contour.cli import extensions, manifestinput, translation
+    with importing():
+        from contour.cli import extensions, manifestinput, translation
 
     asked = extensions.addresses(how["extensions"])
     present = _present() if from_cluster else None

@@ -19,7 +19,7 @@ class Wanted(NamedTuple):
     """What is to be printed, as the options say it."""
 
     to: Literal["xds", "routes", "status", "objects", "dag", "fleets"]
-    format: Literal["json", "yaml", "table"] | None
+    format: Literal["table", "json", "yaml"] | None
     fleet: str | None
     types: tuple[str, ...]
     host: str | None

@@ -15,6 +15,7 @@ from crds.contourconfiguration import (
     ContourConfiguration,
     ContourConfigurationSpec,
     GatewaySettings,
+    PatchPolicySettings,
 )
 from crds.counting import RateLimitFilterSettings
 from crds.endpoints import DebugEndpoint, ObjectName
@@ -131,13 +132,23 @@ def _spec(written: crd.EnvoyGateway, namespace: str, command: Command) -> Contou
     in_front = NetworkPublishing(type="LoadBalancerService") if command == "serve" else None
     return ContourConfigurationSpec(
         gateway=GatewaySettings(
-            controller_name=gateway.controller_name, mode="PerGateway", only=True
+            controller_name=gateway.controller_name,
+            mode="PerGateway",
+            only=True,
+            envoy_patch_policies=PatchPolicySettings() if _patches(written) else None,
         ),
         envoy=Envoy(network_publishing=in_front),
+        enable_backend=bool((written.extension_apis or crd.ExtensionApis()).enable_backend),
         debug=DebugEndpoint(address=debug.host, port=debug.port) if debug is not None else None,
         rate_limit_filters=_limits(written.rate_limit, command) if written.rate_limit else None,
         extensions=tuple(_extension(it, namespace) for _, it in _managers(written)),
     )
+
+
+def _patches(written: crd.EnvoyGateway) -> bool:
+    """Whether EnvoyPatchPolicies are served."""
+    apis = written.extension_apis
+    return apis is not None and apis.enable_envoy_patch_policy is True
 
 
 def _limits(written: crd.RateLimit, command: Command) -> RateLimitFilterSettings:

@@ -19,8 +19,8 @@ from contour.custombootstrap import (
     reading,
     sockets,
 )
-from contour.rawconfig import parsing
-from contour.rawconfig.parsing import Found
+from contour.envoy import parsing
+from contour.envoy.parsing import Found
 from crds.custombootstrap import CustomBootstrap
 from crds.raw import Raw
 from dag.rawconfig.content import Remark

@@ -7,8 +7,7 @@ joined if they have the same type; otherwise the second replaces the first.
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 
-from contour.envoy import definitions
-from contour.rawconfig import parsing
+from contour.envoy import definitions, parsing
 from crds.raw import Raw, is_list, is_mapping
 
 _ANY = "google.protobuf.Any"

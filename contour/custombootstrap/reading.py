@@ -7,8 +7,8 @@ ContourConfiguration's `spec.envoy.bootstrap`. No bootstrap has fields of these 
 import json
 
 from contour.custombootstrap import patching
+from contour.envoy.parsing import Found
 from contour.files import parse
-from contour.rawconfig.parsing import Found
 from crds.complaints import dotted
 from crds.custombootstrap import LONGEST, CustomBootstrap, read
 from crds.raw import Raw, is_mapping

@@ -210,15 +210,17 @@ class Views:
             if cluster is None:
                 yield BackendRow(None, 0, share, (), "there is no such backend")
             elif cluster.dns is not None:
-                names = (f"{cluster.dns.host}:{cluster.dns.port}",)
+                names = tuple(it.shown for it in cluster.names)
                 yield self._backend(cluster.port, share)._replace(endpoints=names)
             else:
                 yield self._backend(cluster.port, share)
+                spare = (it.port for it in cluster.members if it.is_fallback)
+                yield from (self._backend(it, "fallback") for it in spare)
 
     def _backend(self, port: nodes.ServicePort, share: str) -> BackendRow:
         found = self.instance.controller.engine.answer(services.endpoints, port)
         addresses = found.endpoints if found is not None else ()
-        shown = tuple(f"{it.address}:{it.port}" for it in addresses[:_ENDPOINTS])
+        shown = tuple(it.shown for it in addresses[:_ENDPOINTS])
         if len(addresses) > _ENDPOINTS:
             shown += (f"and {len(addresses) - _ENDPOINTS} more",)
         left_out = found.left_out if found is not None else ""
@@ -287,10 +289,16 @@ _GUARDS: Mapping[str, str] = {
     "authorization": "external authorization",
     "local_rate_limit": "local rate limit",
     "rate_limits": "global rate limits",
-    "limits": "RateLimitFilter",
+    "limits": "limits that a service counts",
     "body_limit": "body limit",
     "error_pages": "error pages",
+    "fault": "faults on purpose",
+    "compressors": "compression of its own",
     "session": "session persistence",
+    "csrf": "CSRF",
+    "authentication": "API keys or passwords",
+    "login": "login",
+    "access": "authorization",
 }
 """The policies of a route, by field."""
 

@@ -6,6 +6,7 @@ hosts say so in their answers is in `routing`. Elsewhere: the messages (`quic`).
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 from contour.envoy import listening, names, policy, quic, server_names
 from contour.envoy.credentials import Pieces
@@ -26,9 +27,13 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     if state is None:
         return None
     found = state.node or found
-    body = quic.head(found, state.policy.answer)
-    part = resources.part(body, origins=(*found.origins, *state.origins))
-    part = replace(part, is_fragment=True)
+    made = found
+
+    def body(*, policy: policy.Downstream) -> bytes:
+        return quic.head(made, policy.answer)
+
+    part = resources.part(body(policy=state.policy), origins=(*found.origins, *state.origins))
+    part = state.patched(replace(part, is_fragment=True), body)
     return (resources.Change(_name(key.name), "", part),)
 
 
@@ -53,10 +58,10 @@ def chain(view: View, key: ChainKey) -> Pieces | None:
     if state is None:
         return None
     name = names.chain(key.tls)
-    body = quic.chain(name, key.listener, key.tls, state.policy)
+    body = partial(quic.chain, name, key.listener, key.tls)
     origins = (*listening.demanded(view, key), *state.origins)
-    part = resources.part(body, state.needs, origins)
-    part = replace(part, completes=True)
+    part = resources.part(body(policy=state.policy), state.needs, origins)
+    part = state.patched(replace(part, completes=True), body)
     return (resources.Change(_name(key.listener), f"chain/{name}", part),)
 
 

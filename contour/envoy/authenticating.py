@@ -16,7 +16,7 @@ from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import hosts, nodes
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway.envoypolicies import securitycredentials
+from dag.gateway.envoypolicies import policymerging, securitycredentials
 from dag.problems import Problem
 
 _RESOURCE = names.extension(authentication.NAME)
@@ -45,7 +45,7 @@ def known(view: View, key: PolicyKey) -> Pieces:
     if isinstance(found, Problem) or found == nodes.Known():
         return ()
     body = authentication.entry(key.source, found)
-    part = resources.part(body, (), (key.source,))
+    part = resources.part(body, (), policymerging.objects(key.source))
     return (resources.Change(_RESOURCE, f"policy/{key.source.key}", part),)
 
 

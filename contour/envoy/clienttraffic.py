@@ -6,7 +6,7 @@ Written last, over what extensions made of a listener: the policy is its owner's
 from collections.abc import Iterable, Iterator
 
 from envoy.config.common.mutation_rules.v3 import mutation_rules_pb2
-from envoy.config.core.v3 import base_pb2, extension_pb2, protocol_pb2, socket_option_pb2
+from envoy.config.core.v3 import base_pb2, extension_pb2
 from envoy.config.listener.v3 import listener_components_pb2, listener_pb2
 from envoy.config.route.v3 import route_components_pb2
 from envoy.extensions.filters.http.header_mutation.v3 import header_mutation_pb2 as late_pb2
@@ -23,10 +23,18 @@ from envoy.extensions.http.early_header_mutation.header_mutation.v3 import (
 )
 from envoy.extensions.http.original_ip_detection.custom_header.v3 import custom_header_pb2
 from envoy.extensions.http.original_ip_detection.xff.v3 import xff_pb2
-from google.protobuf import duration_pb2
 from google.protobuf.message import Message
 
-from contour.envoy import connection_manager, encoding, filters, headers, matches
+from contour.envoy import (
+    connection_manager,
+    encoding,
+    filters,
+    headers,
+    http1,
+    http2,
+    matches,
+    socket_options,
+)
 from contour.envoy.policy import Downstream
 from dag import nodes
 
@@ -83,34 +91,19 @@ def write_sockets(target: listener_pb2.Listener, node: nodes.Sockets) -> None:
     _write_listener_filters(target, node)
 
 
-_SOL_SOCKET, _SO_SNDBUF, _SO_RCVBUF, _SO_KEEPALIVE = 1, 7, 8, 9
-_IPPROTO_TCP, _TCP_KEEPIDLE, _TCP_KEEPINTVL, _TCP_KEEPCNT = 6, 4, 5, 6
-
-
-def _options(node: nodes.Sockets) -> Iterator[tuple[int, int, int]]:
-    """Level, option and value (Linux)."""
+def _options(node: nodes.Sockets) -> Iterator[socket_options.Option]:
     if node.keepalive is not None:
-        yield _SOL_SOCKET, _SO_KEEPALIVE, 1
-        yield _IPPROTO_TCP, _TCP_KEEPIDLE, node.keepalive.idle
-        yield _IPPROTO_TCP, _TCP_KEEPINTVL, node.keepalive.interval
-        yield _IPPROTO_TCP, _TCP_KEEPCNT, node.keepalive.probes
+        yield from socket_options.of_keepalive(node.keepalive)
     if node.kernel_buffer is not None:
-        yield _SOL_SOCKET, _SO_RCVBUF, node.kernel_buffer
-        yield _SOL_SOCKET, _SO_SNDBUF, node.kernel_buffer
+        yield from socket_options.of_buffers(node.kernel_buffer)
 
 
 def _write_options(target: listener_pb2.Listener, node: nodes.Sockets) -> None:
-    wanted = {(level, option): value for level, option, value in _options(node)}
-    kept = [it for it in target.socket_options if (it.level, it.name) not in wanted]
+    wanted = tuple(_options(node))
+    replaced = {(level, name) for level, name, _ in wanted}
+    kept = [it for it in target.socket_options if (it.level, it.name) not in replaced]
     del target.socket_options[:]
-    target.socket_options.extend(kept)
-    for (level, option), value in wanted.items():
-        target.socket_options.add(
-            level=level,
-            name=option,
-            int_value=value,
-            state=socket_option_pb2.SocketOption.STATE_PREBIND,
-        )
+    target.socket_options.extend([*kept, *map(socket_options.message, wanted)])
 
 
 def _write_listener_filters(target: listener_pb2.Listener, node: nodes.Sockets) -> None:
@@ -146,7 +139,7 @@ def write_manager(target: Pb, node: nodes.ClientTraffic) -> None:
     _write_headers(target, node)
     _write_timeouts(target, node)
     _write_http1(target, node)
-    _write_http2(target.http2_protocol_options, node)
+    http2.write(target.http2_protocol_options, node)
     _write_filters(target, node)
 
 
@@ -259,45 +252,24 @@ def _write_timeouts(target: Pb, node: nodes.ClientTraffic) -> None:
         (target.stream_idle_timeout, node.stream_idle),
         (connection.idle_timeout, node.idle),
     ):
-        _write_duration(field, number)
+        http2.write_duration(field, number)
     if node.max_connection is not None:
         connection.ClearField("max_connection_duration")
-        _write_duration(connection.max_connection_duration, node.max_connection or None)
-    _write_duration(connection.max_stream_duration, node.max_stream or None)
+        http2.write_duration(connection.max_connection_duration, node.max_connection or None)
+    http2.write_duration(connection.max_stream_duration, node.max_stream or None)
     if node.max_requests is not None:
         connection.max_requests_per_connection.value = node.max_requests
-
-
-def _write_duration(target: duration_pb2.Duration, number: float | None) -> None:
-    if number is not None:
-        target.SetInParent()
-        target.FromMicroseconds(round(number * 1_000_000))
 
 
 def _write_http1(target: Pb, node: nodes.ClientTraffic) -> None:
     if node.trailers is not None:
         target.http_protocol_options.enable_trailers = node.trailers
+    if node.keeps_case:
+        http1.keep_case(target.http_protocol_options)
     if node.abrupt_end is not None:
         target.http1_safe_max_connection_duration = not node.abrupt_end
     for it in node.ignored_upgrades:
         matches.write_value(target.http_protocol_options.ignore_http_11_upgrade.add(), it)
-
-
-def _write_http2(target: protocol_pb2.Http2ProtocolOptions, node: nodes.ClientTraffic) -> None:
-    if node.stream_window is not None:
-        target.initial_stream_window_size.value = node.stream_window
-    if node.connection_window is not None:
-        target.initial_connection_window_size.value = node.connection_window
-    if node.max_streams is not None:
-        target.max_concurrent_streams.value = node.max_streams
-    if node.ends_stream_only is not None:
-        target.override_stream_error_on_invalid_http_message.value = node.ends_stream_only
-    if node.pings is not None:
-        pings = target.connection_keepalive
-        _write_duration(pings.interval, node.pings.interval)
-        _write_duration(pings.timeout, node.pings.timeout)
-        _write_duration(pings.connection_idle_interval, node.pings.idle)
-        pings.interval_jitter.value = node.pings.jitter
 
 
 def _write_filters(target: Pb, node: nodes.ClientTraffic) -> None:

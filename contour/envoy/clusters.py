@@ -9,7 +9,17 @@ from envoy.config.cluster.v3 import cluster_pb2 as pb
 from envoy.config.core.v3 import protocol_pb2
 from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 
-from contour.envoy import encoding, names, resilience, upstream_tls
+from contour.envoy import (
+    encoding,
+    http1,
+    http2,
+    injections,
+    localities,
+    names,
+    resilience,
+    upstream_connections,
+    upstream_tls,
+)
 from contour.envoy import policy as policies
 from contour.xds import resources
 from dag import nodes
@@ -47,15 +57,22 @@ def _cluster(node: nodes.AnyCluster, policy: policies.Upstream) -> pb.Cluster:
 
 
 def _write_service(target: pb.Cluster, node: nodes.Cluster, policy: policies.Upstream) -> None:
-    source = names.endpoints(node.port, node.health_port)
+    source = names.endpoints_of(node)
     if node.dns is None:
         _write_eds(target, source.name)
     else:
         _write_dns(target, source.name, node.dns, policy.dns_lookup_family)
+    if node.members:
+        localities.write_members(target, node)
     _write_connections(target, node, policy)
     upstream_tls.write_tls(target, node.protocol, node.tls, policy.every, offers=_offers(node))
     resilience.write_health(target, node)
     resilience.write_slow_start(target, node)
+    resilience.write_table(target, node)
+    resilience.write_budget(target, node.retry_budget)
+    if node.connections is not None:
+        upstream_connections.write(target, node.connections)
+    localities.keep_strict(target, node)
 
 
 def _write_extension(
@@ -115,36 +132,72 @@ def _options(
 ) -> http_protocol_options_pb2.HttpProtocolOptions | None:
     """Which HTTP is spoken and how long; None where that is HTTP/1.1 as Envoy does it."""
     result = http_protocol_options_pb2.HttpProtocolOptions()
-    if node.idle_timeout is not None:
-        idle = encoding.seconds(node.idle_timeout)
-        result.common_http_protocol_options.idle_timeout.CopyFrom(idle)
-    if every.max_requests_per_connection is not None:
-        most = result.common_http_protocol_options.max_requests_per_connection
-        most.value = every.max_requests_per_connection
-    if isinstance(node, nodes.Cluster) and node.prefers_http2:
-        _write_windows(result.auto_config.http2_protocol_options, every)
+    own = (node.connections if isinstance(node, nodes.Cluster) else None) or nodes.Connections()
+    common = result.common_http_protocol_options
+    http2.write_duration(common.idle_timeout, node.idle_timeout)
+    http2.write_duration(common.max_connection_duration, own.max_age)
+    http2.write_duration(common.max_stream_duration, own.max_stream)
+    most = every.max_requests_per_connection if own.max_requests is None else own.max_requests
+    if most is not None:
+        common.max_requests_per_connection.value = most
+    upstream_tls.write_server_name(result.upstream_http_protocol_options, node.tls)
+    if isinstance(node, nodes.Cluster) and node.injection is not None:
+        injections.write(result, node.injection)
+    _write_protocol(result, node, own, every)
+    return None if result == _AS_ENVOY_DOES else result
+
+
+_AS_ENVOY_DOES = http_protocol_options_pb2.HttpProtocolOptions()
+_AS_ENVOY_DOES.explicit_http_config.http_protocol_options.SetInParent()
+
+
+def _write_protocol(
+    target: http_protocol_options_pb2.HttpProtocolOptions,
+    node: nodes.Cluster | nodes.ExtensionCluster,
+    own: nodes.Connections,
+    every: nodes.Upstreams,
+) -> None:
+    client, explicit = target.use_downstream_protocol_config, target.explicit_http_config
+    if own.follows_client:
+        _write_http2(client.http2_protocol_options, own.http2, every)
+        _write_http1(client.http_protocol_options, own)
+    elif isinstance(node, nodes.Cluster) and node.prefers_http2:
+        _write_http2(target.auto_config.http2_protocol_options, own.http2, every)
+        if own.keeps_case:
+            http1.keep_case(target.auto_config.http_protocol_options)
     elif node.protocol in ("h2", "h2c"):
-        _write_windows(result.explicit_http_config.http2_protocol_options, every)
+        _write_http2(explicit.http2_protocol_options, own.http2, every)
     elif isinstance(node, nodes.ExtensionCluster) and node.has_trailers:
-        result.explicit_http_config.http_protocol_options.enable_trailers = True
-    elif not result.ByteSize():
-        return None
+        explicit.http_protocol_options.enable_trailers = True
     else:
-        result.explicit_http_config.http_protocol_options.SetInParent()
-    return result
+        _write_http1(explicit.http_protocol_options, own)
 
 
-def _write_windows(target: protocol_pb2.Http2ProtocolOptions, every: nodes.Upstreams) -> None:
+def _write_http1(target: protocol_pb2.Http1ProtocolOptions, own: nodes.Connections) -> None:
+    target.SetInParent()
+    if own.keeps_case:
+        http1.keep_case(target)
+
+
+def _write_http2(
+    target: protocol_pb2.Http2ProtocolOptions, own: nodes.Http2 | None, every: nodes.Upstreams
+) -> None:
     """Speaks HTTP/2, with what a backend may send ahead if that is said."""
     target.SetInParent()
     if every.stream_window is not None:
         target.initial_stream_window_size.value = every.stream_window
     if every.connection_window is not None:
         target.initial_connection_window_size.value = every.connection_window
+    if own is not None:
+        http2.write(target, own)
 
 
 def _offers(node: nodes.Cluster | nodes.ExtensionCluster) -> tuple[str, ...]:
-    """The protocols that TLS offers the backend."""
+    """The protocols that TLS offers the backend; that of the client, if it is to be that, is
+    Envoy's to offer."""
+    own = (node.connections if isinstance(node, nodes.Cluster) else None) or nodes.Connections()
+    if own.follows_client:
+        return ()
     if isinstance(node, nodes.Cluster) and node.prefers_http2:
         return ("h2", "http/1.1")
     return ("h2",) if node.protocol == "h2" else ()

@@ -1,21 +1,25 @@
-"""The tracked query behind certificates and authorities: for filter chains and clusters.
+"""The tracked query behind certificates, authorities, secrets of logins and credentials.
 
-They live while a chain or cluster demands them. One that cannot serve has no answer; then Envoy
-refuses the connections that need it. So it does while extensions have not answered for it; one
-that was served before stays as it was until then.
+They live while a chain, cluster or host demands them. One that cannot serve has no answer; then
+Envoy refuses the connections that need it. So it does while extensions have not answered for it;
+one that was served before stays as it was until then.
 """
 
 from typing import NamedTuple, TypeAlias
 
+from contour.envoy import injections as injected
 from contour.envoy import names
 from contour.envoy import secrets as certificates
 from contour.envoy.fleets import FleetKey
+from contour.envoy.guards import logins
 from contour.envoy.hooks import passed
 from contour.envoy.hooks import secrets as private
 from contour.xds import resources
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes
 from dag.engine.view import View, query
+from dag.gateway import injections
+from dag.gateway.envoypolicies import securitylogin
 from dag.references import secrets, trust
 
 Pieces = tuple[resources.Change, ...]
@@ -36,7 +40,22 @@ class TrustKey(NamedTuple):
     trust: nodes.Trust
 
 
-CredentialKey: TypeAlias = SecretKey | TrustKey | FleetKey
+class LoginKey(NamedTuple):
+    """A secret of the logins of a policy, as a fleet has it."""
+
+    fleet: str
+    source: ObjectRef
+    part: logins.Part
+
+
+class InjectedKey(NamedTuple):
+    """What an HTTPRouteFilter puts into requests, as a fleet has it."""
+
+    fleet: str
+    source: ObjectRef
+
+
+CredentialKey: TypeAlias = SecretKey | TrustKey | LoginKey | InjectedKey | FleetKey
 """For a fleet as a whole there are the authorities of its Envoys' own machines."""
 
 
@@ -69,6 +88,14 @@ def wanted(view: View, key: CredentialKey) -> resources.Change | None:
             bundle = view.ask(trust.bundle, node)
             body = certificates.trusted(node, bundle) if bundle is not None else None
             return _change(names.trust(node), body, node.authorities)
+        case LoginKey(source=source, part=part):
+            known = view.ask(securitylogin.secrets, source.key)
+            body = logins.secret(source, part, known) if known is not None else None
+            return _change(names.login(source, part), body, (source,))
+        case InjectedKey(source=source):
+            value = view.ask(injections.known, source.key)
+            body = injected.secret(source, value) if isinstance(value, nodes.Credential) else None
+            return _change(names.credential(source), body, (source,))
         case FleetKey():
             return _change(names.SYSTEM_TRUST, certificates.system(), ())
 

@@ -45,7 +45,11 @@ def write(
     """Adds endpoints to a locality."""
     for it in found.endpoints:
         endpoint = target.lb_endpoints.add().endpoint
-        endpoint.address.socket_address.address = it.address
-        endpoint.address.socket_address.port_value = it.port
+        endpoint.hostname = it.hostname
+        if it.port:
+            endpoint.address.socket_address.address = it.address
+            endpoint.address.socket_address.port_value = it.port
+        else:
+            endpoint.address.pipe.path = it.address
         if health_port is not None:
             endpoint.health_check_config.port_value = health_port

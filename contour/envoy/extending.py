@@ -19,7 +19,7 @@ from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import authenticationfilters
-from dag.gateway.envoypolicies import securitytokens
+from dag.gateway.envoypolicies import policymerging, securitytokens
 from dag.problems import Problem
 from dag.references import jwks, keysets
 
@@ -63,7 +63,7 @@ def authentication(view: View, key: FilterKey) -> Pieces:
     found = view.ask(_PROVIDERS[key.source.kind], key.source.key)
     every = () if isinstance(found, Problem) else found
     required = tokens.Required(key.requirement, key.leniency)
-    return _requirement(view, _part(key.source), required, every, (key.source,))
+    return _requirement(view, _part(key.source), required, every, policymerging.objects(key.source))
 
 
 _PROVIDERS = {

@@ -10,10 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 from envoy.config.route.v3 import route_components_pb2 as pb
+from envoy.extensions.retry.priority.previous_priorities.v3 import (
+    previous_priorities_config_pb2,
+)
 from envoy.type.v3 import percent_pb2
 
 from contour.envoy import encoding, headers, paths, redirects
-from contour.envoy.guards import cookies
+from contour.envoy.guards import cookies, sessions
 from dag import nodes
 
 ClusterNames = Mapping[nodes.AnyCluster, str]
@@ -67,6 +70,9 @@ def _write_clusters(
         if backend.cookies:
             every = cookies.policy((*backend.cookies, *node.cookies))
             share.typed_per_filter_config[cookies.NAME].CopyFrom(encoding.packed(every))
+        if backend.session is not None:
+            kept = encoding.packed(sessions.policy(backend.session))
+            share.typed_per_filter_config[sessions.NAME].CopyFrom(kept)
 
 
 _NOT_FOUND = {
@@ -79,7 +85,8 @@ _NOT_FOUND = {
 def is_special(backend: nodes.Backend) -> bool:
     """Whether a share is more than a cluster."""
     changes = (backend.request_headers, backend.response_headers)
-    return bool(backend.host or backend.cookies) or any(it is not None for it in changes)
+    own = (*changes, backend.session)
+    return bool(backend.host or backend.cookies) or any(it is not None for it in own)
 
 
 def _name(backend: nodes.Backend, names: ClusterNames) -> str:
@@ -100,7 +107,14 @@ def _write_rewrite(target: pb.RouteAction, rewrite: nodes.Rewrite, path: nodes.P
         target.host_rewrite_literal = rewrite.host
     elif rewrite.host_header:
         target.host_rewrite_header = rewrite.host_header
-    if rewrite.full_path is not None:
+    elif rewrite.host_from_path is not None:
+        paths.write_substitution(target.host_rewrite_path_regex, rewrite.host_from_path)
+    elif rewrite.host_of_endpoint:
+        target.auto_host_rewrite.value = True
+    target.append_x_forwarded_host = rewrite.tells_host
+    if rewrite.path is not None:
+        paths.write_substitution(target.regex_rewrite, rewrite.path)
+    elif rewrite.full_path is not None:
         paths.write_whole(target, rewrite.full_path)
     elif rewrite.prefix is not None:
         paths.write_prefix(target, path, rewrite.prefix)
@@ -117,10 +131,19 @@ def _write_retry(target: pb.RetryPolicy, retry: nodes.Retry) -> None:
     if retry.per_try_timeout is not None:
         target.per_try_timeout.CopyFrom(encoding.seconds(retry.per_try_timeout))
     target.retriable_status_codes.extend(retry.status_codes)
+    if retry.per_priority:
+        _write_priorities(target.retry_priority, retry.per_priority)
     if retry.backoff:
         longest = max(retry.backoff, retry.max_backoff or retry.backoff * 10)
         target.retry_back_off.base_interval.CopyFrom(encoding.seconds(retry.backoff))
         target.retry_back_off.max_interval.CopyFrom(encoding.seconds(longest))
+
+
+def _write_priorities(target: pb.RetryPolicy.RetryPriority, tries: int) -> None:
+    """After so many tries the priorities that were tried get no more."""
+    target.name = "envoy.retry_priorities.previous_priorities"
+    told = previous_priorities_config_pb2.PreviousPrioritiesConfig(update_frequency=tries)
+    target.typed_config.CopyFrom(encoding.packed(told))
 
 
 _MILLION = 1_000_000
@@ -145,6 +168,8 @@ def _write_hash(target: pb.RouteAction.HashPolicy, node: nodes.HashPolicy) -> No
             target.cookie.path = node.path
             if node.ttl is not None:
                 target.cookie.ttl.CopyFrom(encoding.seconds(node.ttl))
+            for name, value in node.attributes:
+                target.cookie.attributes.add(name=name, value=value)
         case "Header":
             target.header.header_name = node.name
         case "Query":

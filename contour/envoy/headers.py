@@ -26,10 +26,10 @@ def write_policies(
 ) -> None:
     """Fills in the changes of requests and of responses."""
     if request is not None:
-        target.request_headers_to_add.extend(_options(request))
+        target.request_headers_to_add.extend(options(request))
         target.request_headers_to_remove.extend(request.remove)
     if response is not None:
-        target.response_headers_to_add.extend(_options(response))
+        target.response_headers_to_add.extend(options(response))
         target.response_headers_to_remove.extend(response.remove)
 
 
@@ -38,7 +38,8 @@ def overwriting(name: str, value: nodes.Value) -> base_pb2.HeaderValueOption:
     return _option(name, value, _OVERWRITE)
 
 
-def _options(policy: nodes.HeaderPolicy) -> Iterable[base_pb2.HeaderValueOption]:
+def options(policy: nodes.HeaderPolicy) -> Iterable[base_pb2.HeaderValueOption]:
+    """What is set and what is added."""
     for name, value in policy.set:
         yield _option(name, value, _OVERWRITE)
     for name, value in policy.add:

@@ -1,8 +1,9 @@
-"""The tracked queries behind what rate limit services are told: the limits of RateLimitFilters.
+"""The tracked queries behind what rate limit services are told: the limits of RateLimitFilters and
+BackendTrafficPolicies.
 
 One resource for all fleets of Envoys: a head, which is there while something is limited, and a part
-for each rule of each filter that a host uses, for all hosts and routes together: the service keeps
-a count for each bucket that Envoys name.
+for each rule of each filter or policy that a host uses, for all hosts and routes together: the
+service keeps a count for each bucket that Envoys name.
 """
 
 from collections.abc import Iterator
@@ -10,16 +11,16 @@ from typing import NamedTuple
 
 from contour.envoy import names
 from contour.envoy.credentials import Pieces
-from contour.envoy.guards import ratelimits
+from contour.envoy.guards import counted, ratelimits
 from contour.ratelimits.messages import RateLimitConfig, RateLimitDescriptor, RateLimitPolicy
 from contour.xds import resources, wire
-from crds.meta import NamespacedName, ObjectRef
+from crds.meta import ObjectRef
 from dag import counting, hosts, nodes
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import filterlimits
-from dag.problems import Problem
+from dag.gateway.envoypolicies import trafficlimits
 
-_UNITS = {"Second": 1, "Minute": 2, "Hour": 3, "Day": 4}
+_UNITS = {"Second": 1, "Minute": 2, "Hour": 3, "Day": 4, "Month": 5, "Year": 6, "Week": 7}
 
 
 class HeadKey(NamedTuple):
@@ -28,11 +29,11 @@ class HeadKey(NamedTuple):
     fleet: str
 
 
-class FilterKey(NamedTuple):
-    """A RateLimitFilter that is in use."""
+class OwnerKey(NamedTuple):
+    """A RateLimitFilter or BackendTrafficPolicy that is in use."""
 
     fleet: str
-    filter: NamespacedName
+    owner: ObjectRef
 
 
 @query
@@ -43,30 +44,26 @@ def head(_: View, __: HeadKey) -> Pieces:
 
 
 @query
-def limits(view: View, key: FilterKey) -> Pieces:
-    """The limits of a filter, each a part."""
-    found = view.ask(filterlimits.meaning, key.filter)
-    if found is None or isinstance(found.rules, Problem):
-        return ()
-    return tuple(
-        _limit(key.filter, rule, requests)
-        for rule, requests in zip(found.rules, found.requests, strict=True)
-    )
+def limits(view: View, key: OwnerKey) -> Pieces:
+    """The limits of a filter or policy, each a part."""
+    of_kind = filterlimits if key.owner.kind == filterlimits.KIND else trafficlimits
+    return tuple(_limit(key.owner, it) for it in of_kind.counted(view, key.owner.key))
 
 
-def _limit(filter_: NamespacedName, rule: filterlimits.Rule, requests: int) -> resources.Change:
+def _limit(owner: ObjectRef, rule: nodes.CountedRule) -> resources.Change:
     """A chain of the entries of which Envoy makes a descriptor."""
-    name, made = names.filter_rule(filter_, rule.name), RateLimitDescriptor()
+    name, made = names.limit_rule(owner, rule.name), RateLimitDescriptor()
     _write(made, ratelimits.RULE, name)
     last = made.descriptors.add()
     _write(last, ratelimits.BUCKET, "")
     for index, entry in enumerate(rule.entries):
         last = last.descriptors.add()
-        _write(last, *ratelimits.condition(entry, index))
-    last.rate_limit.CopyFrom(RateLimitPolicy(unit=_UNITS[rule.unit], requests_per_unit=requests))
-    origins = (ObjectRef(filterlimits.KIND, *filter_),)
-    part = resources.part(wire.field(3, made.SerializeToString()), origins=origins)
-    return resources.Change(names.LIMITS, names.limit(filter_, rule.name), part)
+        _write(last, *counted.condition(entry, index))
+    policy = RateLimitPolicy(unit=_UNITS[rule.unit], requests_per_unit=rule.requests)
+    last.rate_limit.CopyFrom(policy)
+    last.shadow_mode = rule.is_shadow
+    part = resources.part(wire.field(3, made.SerializeToString()), origins=(owner,))
+    return resources.Change(names.LIMITS, names.limit(owner, rule.name), part)
 
 
 def _write(target: RateLimitDescriptor, key: str, value: str) -> None:
@@ -74,13 +71,14 @@ def _write(target: RateLimitDescriptor, key: str, value: str) -> None:
     target.key, target.value = key, value
 
 
-def _used(found: nodes.VirtualHost) -> set[NamespacedName]:
-    policies = (it.policies for it in found.routes)
-    return {it.filter for each in policies if each for it in each.limits or ()}
+def _used(found: nodes.VirtualHost) -> set[ObjectRef]:
+    # Routes share the limits of a policy: each tuple of limits is read once.
+    every = {id(it.policies.limits): it.policies.limits for it in found.routes if it.policies}
+    return {it.owner for each in every.values() for it in each or ()}
 
 
-def _found(_: nodes.HostKey, found: nodes.VirtualHost) -> Iterator[tuple[FilterKey, None]]:
-    return ((FilterKey(counting.FLEET, it), None) for it in _used(found))
+def _found(_: nodes.HostKey, found: nodes.VirtualHost) -> Iterator[tuple[OwnerKey, None]]:
+    return ((OwnerKey(counting.FLEET, it), None) for it in _used(found))
 
 
 def _limited(_: nodes.HostKey, found: nodes.VirtualHost) -> Iterator[tuple[HeadKey, None]]:
@@ -88,7 +86,7 @@ def _limited(_: nodes.HostKey, found: nodes.VirtualHost) -> Iterator[tuple[HeadK
         yield HeadKey(counting.FLEET), None
 
 
-LIMITS: Index[FilterKey, None] = Index("RateLimitFilters of hosts", hosts.virtual_host, _found)
+LIMITS: Index[OwnerKey, None] = Index("owners of limits of hosts", hosts.virtual_host, _found)
 LIMITED: Index[HeadKey, None] = Index("hosts with limits", hosts.virtual_host, _limited)
 
 INDEXES = (LIMITS, LIMITED)

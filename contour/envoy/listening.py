@@ -7,7 +7,8 @@ a host is served there: Envoy refuses one without filter chains.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, Protocol
 
 from contour.envoy import (
     chains,
@@ -23,14 +24,18 @@ from contour.envoy import (
 )
 from contour.envoy import listeners as sockets
 from contour.envoy.credentials import Pieces
-from contour.envoy.hooks import passed, questions
+from contour.envoy.hooks import passed, questions, templates
 from contour.envoy.hooks.questions import StreamKey, TemplateKey
+from contour.envoy.patches import applying, layers, places
+from contour.envoy.patches.applying import Layer, Patched
 from contour.xds import resources
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import clientports, filteredlisteners, telemetry
+from dag.patches import policies
+from dag.patches.naming import PatchPlace
 
 
 class ChainKey(NamedTuple):
@@ -53,10 +58,11 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
         return None
     found = state.node or _with_served(view, key, found)
     used = routing.clusters_of(view, key.fleet, streams.targets(found))
-    body = sockets.head(found, state.policy, {it: name.name for it, name in used.items()})
+    called = {it: name.name for it, name in used.items()}
+    body = partial(sockets.head, found, names=called)
     origins = (*found.origins, *state.origins)
-    part = resources.part(body, (*state.needs, *used.values()), origins)
-    part = replace(part, is_fragment=found.protocol == "HTTPS")
+    part = resources.part(body(policy=state.policy), (*state.needs, *used.values()), origins)
+    part = state.patched(replace(part, is_fragment=found.protocol == "HTTPS"), body)
     return (resources.Change(names.listener(key.name), "", part),)
 
 
@@ -88,6 +94,14 @@ def _secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     return served
 
 
+class Body(Protocol):
+    """What a part of a listener is, by what holds for it."""
+
+    def __call__(self, *, policy: policy.Downstream) -> bytes:
+        """Its bytes."""
+        ...
+
+
 class Open(NamedTuple):
     """What a listener is made of."""
 
@@ -98,10 +112,45 @@ class Open(NamedTuple):
     """Who is told beside the makers of the listener what Envoy refuses."""
     node: nodes.Listener | None = None
     """How it was when extensions last answered; None: they are not asked."""
+    layers: tuple[Layer, ...] = ()
+    """What patches make of its template."""
+
+    def patched(self, plain: resources.Part, body: Body) -> resources.Part:
+        """A part of it as patches want it."""
+        each = (
+            Layer(it.policy, body(policy=self.policy._replace(answer=it.body)))
+            for it in self.layers
+        )
+        return layers.stacked(plain, each)
 
 
 def opened(view: View, key: TemplateKey) -> Open | None:
     """What a listener is made of; None while it has to wait for extensions."""
+    found = _unpatched(view, key)
+    if found is None or not policies.at(view, _place(key)):
+        return found
+    return found._replace(layers=view.ask(patched_listener, key).layers)
+
+
+@query
+def patched_listener(view: View, key: TemplateKey) -> Patched:
+    """What patches make of the template of a listener; asked where it has some."""
+    found = _unpatched(view, key)
+    node = view.ask(listeners.listener, nodes.ListenerKey(key.fleet, key.listener))
+    if found is None or node is None:
+        return Patched()
+    template = found.policy.answer
+    if template is None:
+        node = found.node or node
+        template = templates.template(node, found.policy, is_quic=key.is_quic)
+    return applying.applied(places.LISTENER, template, policies.at(view, _place(key)))
+
+
+def _place(key: TemplateKey) -> PatchPlace:
+    return PatchPlace(key.fleet, "listener", key.listener, is_quic=key.is_quic)
+
+
+def _unpatched(view: View, key: TemplateKey) -> Open | None:
     good = view.ask(questions.opened, key) if view.ask(is_shaped, ()) else None
     if good is None:
         return _opened(view, key, Open(view.ask(policy.downstream, ())))
@@ -155,8 +204,10 @@ def _chain(
     terms, needs = state.policy, state.needs
     stream = key.stream or nodes.Stream(())
     used = routing.clusters_of(view, key.fleet, streams.clusters(stream))
+    patched: Body | None = None
     if key.tls is not None and key.stream is None:
-        body = chains.http(name, key.listener, key.tls, terms)
+        patched = partial(chains.http, name, key.listener, key.tls)
+        body = patched(policy=terms)
     else:
         called = {it: found.name for it, found in used.items()}
         proxy = streams.tcp(key.listener, stream, called, terms.timeouts.tcp_idle)
@@ -167,6 +218,7 @@ def _chain(
     origins = (*demanded(view, key), *state.origins)
     part = resources.part(body, (*needs, *used.values()), origins)
     part = replace(part, completes=True, hosts=only)
+    part = state.patched(part, patched) if patched is not None else part
     return resources.Change(names.listener(key.listener), f"chain/{name}", part)
 
 

@@ -22,7 +22,7 @@ def write_match(target: pb.RouteMatch, match: nodes.Match) -> None:
     for wanted in match.headers:
         write_header(target.headers.add(name=wanted.name), wanted)
     for query in match.queries:
-        _write_query(target.query_parameters.add(name=query.name), query.value)
+        write_query(target.query_parameters.add(name=query.name), query.value)
     if match.is_grpc:
         target.grpc.SetInParent()
     if match.drawn is not None:
@@ -64,7 +64,8 @@ def write_header(target: pb.HeaderMatcher, wanted: nodes.HeaderMatch) -> None:
     target.treat_missing_header_as_empty = wanted.missing_as_empty
 
 
-def _write_query(target: pb.QueryParameterMatcher, wanted: nodes.ValueMatch) -> None:
+def write_query(target: pb.QueryParameterMatcher, wanted: nodes.ValueMatch) -> None:
+    """Fills in a condition on a query parameter."""
     if wanted.operator == "present":
         target.present_match = True
     else:

@@ -20,7 +20,7 @@ from contour.xds.resources import (
     SECRET,
     Name,
 )
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from dag import nodes
 
 
@@ -29,6 +29,15 @@ def endpoints(port: nodes.ServicePort, health_port: int | None = None) -> Name:
     # The port's name too: one name stands for one node, or a renamed port would remove its heir.
     name = "/".join(it for it in (*_of_port(port), port.port_name) if it)
     return Name(ENDPOINTS, name if health_port is None else f"{name}/health:{health_port}")
+
+
+def endpoints_of(node: nodes.Cluster) -> Name:
+    """The endpoints of a cluster: of its Service port, or of all of its members."""
+    if not node.members:
+        return endpoints(node.port, node.health_port)
+    members = [(endpoints(it.port).name, *it) for it in node.members]
+    digest = _digest(repr((members, node.health_port)).encode())
+    return Name(ENDPOINTS, "/".join(("shared", *_of_port(node.port), digest)))
 
 
 def extension_endpoints(node: nodes.ExtensionCluster) -> Name:
@@ -71,12 +80,24 @@ def trust(key: nodes.Trust) -> Name:
     parts = ["+".join("/".join(it) for it in key.authorities)]
     if key.revocations is not None:
         parts.append("/".join(("revocations", *key.revocations)))
+    if key.lists:
+        parts += ("lists", "+".join("/".join(it) for it in key.lists))
     return Name(SECRET, "/".join(("trust", *parts)))
 
 
 def secret(key: NamespacedName) -> Name:
     """A certificate; renewing it changes the content under the same name."""
     return Name(SECRET, f"{key.namespace}/{key.name}")
+
+
+def login(source: ObjectRef, part: str) -> Name:
+    """A secret of the logins of a policy; renewing it changes the content under the same name."""
+    return Name(SECRET, f"login/{source.namespace}/{source.name}/{part}")
+
+
+def credential(source: ObjectRef) -> Name:
+    """What a filter puts into requests; renewing it changes the content under the same name."""
+    return Name(SECRET, f"credential/{source.namespace}/{source.name}")
 
 
 SYSTEM_TRUST = Name(SECRET, "trust/system")
@@ -119,29 +140,38 @@ def scope(name: str) -> Name:
     return Name(SCOPE, name)
 
 
-def bucket(at: nodes.HostKey, limit: nodes.Limit) -> str:
+def bucket(at: nodes.HostKey, route: nodes.Route) -> str:
     """Whose requests are counted together: those of a rule of a route, on one listener and host."""
-    return f"{limit.bucket[0]}/{_digest(repr((at, limit.bucket)).encode(), 16)}"
+    origin = "/".join(route.origin)
+    return f"{origin}/{_digest(repr((at, (origin, route.rule))).encode(), 16)}"
 
 
-def filter_rule(filter_: NamespacedName, rule: str) -> str:
-    """A rule of a RateLimitFilter, for the rate limit service."""
-    return f"{filter_}/{rule}"
+def limit_rule(owner: ObjectRef, rule: str) -> str:
+    """A rule of a RateLimitFilter or BackendTrafficPolicy, for the rate limit service.
 
+    Filters have no kind before their name, as no namespace is called like a kind.
+    """
+    kind = "" if owner.kind == _FILTER else f"{owner.kind}/"
+    return f"{kind}{owner.key}/{rule}"
+
+
+_FILTER = "RateLimitFilter"
 
 LIMITS = Name(RATE_LIMITS, "limits")
-"""What rate limit services are told: a head, and a part for each rule of each filter."""
+"""What rate limit services are told: a head, and a part for each rule that is counted."""
 
 
-def limit(filter_: NamespacedName, rule: str) -> str:
-    """The part of `LIMITS` that has a rule of a RateLimitFilter."""
-    return f"limit/{filter_rule(filter_, rule)}"
+def limit(owner: ObjectRef, rule: str) -> str:
+    """The part of `LIMITS` that has a rule."""
+    return f"limit/{limit_rule(owner, rule)}"
 
 
-def limited_by(part: str) -> NamespacedName:
-    """The RateLimitFilter of such a part."""
-    _, namespace, name, *_ = part.split("/")
-    return NamespacedName(namespace, name)
+def limited_by(part: str) -> ObjectRef:
+    """The filter or policy of such a part."""
+    first, *rest = part.split("/")[1:]
+    if first[:1].isupper():
+        return ObjectRef(first, rest[0], rest[1])
+    return ObjectRef(_FILTER, first, rest[0])
 
 
 def chain(tls: nodes.Tls | None, stream: nodes.Stream | None = None) -> str:

@@ -15,6 +15,7 @@ from contour.envoy import (
     listenershaping,
     listening,
     monitors,
+    patching,
     routing,
     runtime,
     shaping,
@@ -50,6 +51,7 @@ PLAN = Plan(
         + monitors.KEPT
         + grpcclients.KEPT
         + limits.KEPT
+        + patching.KEPT
         + translating.KEPT
     ),
     published=(
@@ -66,6 +68,7 @@ PLAN = Plan(
         + listenershaping.PUBLISHED
         + streamshaping.PUBLISHED
         + limits.PUBLISHED
+        + patching.PUBLISHED
         + translating.PUBLISHED
     ),
 )

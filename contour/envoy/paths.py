@@ -33,6 +33,12 @@ def write_whole(target: Target, path: str) -> None:
     _write_regex(target.regex_rewrite, "^/.*", path)
 
 
+def write_substitution(target: regex_pb2.RegexMatchAndSubstitute, node: nodes.Substitution) -> None:
+    """Replaces what a user's expression matches."""
+    target.pattern.regex = node.pattern
+    target.substitution = node.text
+
+
 def _write_regex(target: regex_pb2.RegexMatchAndSubstitute, pattern: str, replacement: str) -> None:
     target.pattern.regex = pattern
     # A backslash in a substitution refers to a group.

@@ -12,7 +12,7 @@ from dag import nodes, releases
 
 BUILT_FOR = Release(*releases.BUILT_FOR)
 
-SINCE = Release(*releases.ERROR_PAGES)
+SINCE = Release(*releases.NEWER_SINCE)
 """Envoys from this release on load everything."""
 
 
@@ -25,9 +25,10 @@ def for_older(host: nodes.VirtualHost) -> nodes.VirtualHost | None:
 
 
 def _is_new(found: nodes.Policies | None) -> bool:
-    return found is not None and found.error_pages is not None
+    return found is not None and any(getattr(found, it) is not None for it in releases.NEWER)
 
 
 @lru_cache(maxsize=4096)
 def _without(found: nodes.Policies | None) -> nodes.Policies | None:
-    return replace(found, error_pages=None) if found is not None else None
+    """Without each of `releases.NEWER`."""
+    return replace(found, error_pages=None, compressors=None) if found is not None else None

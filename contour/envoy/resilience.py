@@ -7,13 +7,13 @@ wrote.
 
 from collections.abc import Mapping
 
-from envoy.config.cluster.v3 import circuit_breaker_pb2
 from envoy.config.cluster.v3 import cluster_pb2 as pb
-from envoy.config.core.v3 import health_check_pb2
+from envoy.config.core.v3 import base_pb2, health_check_pb2
 from envoy.type.v3 import http_pb2
 from google.protobuf import duration_pb2, wrappers_pb2
 
 from contour.envoy import encoding
+from contour.xds import wire
 from dag import nodes
 
 _BALANCING: Mapping[str, pb.Cluster.LbPolicy.ValueType] = {
@@ -32,6 +32,12 @@ def write_balancing(target: pb.Cluster, balancing: nodes.Balancing) -> None:
     target.lb_policy = _BALANCING[balancing]
 
 
+def write_table(target: pb.Cluster, node: nodes.Cluster) -> None:
+    """Fills in how large the table of hashes is."""
+    if node.balancing == "Maglev" and node.table_size is not None:
+        target.maglev_lb_config.table_size.value = node.table_size
+
+
 def write_limits(target: pb.Cluster, node: nodes.CircuitBreakers | None) -> None:
     """Fills in what may be open at once."""
     if node is None:
@@ -41,22 +47,32 @@ def write_limits(target: pb.Cluster, node: nodes.CircuitBreakers | None) -> None
     _write_number(threshold.max_pending_requests, node.pending_requests)
     _write_number(threshold.max_requests, node.requests)
     _write_number(threshold.max_retries, node.retries)
-    _write_budget(threshold, node)
     if node.connections_per_host is not None:
         host = target.circuit_breakers.per_host_thresholds.add()
         host.max_connections.value = node.connections_per_host
 
 
-def _write_budget(
-    target: circuit_breaker_pb2.CircuitBreakers.Thresholds, node: nodes.CircuitBreakers
-) -> None:
-    if node.retry_budget_percent is not None:
-        target.retry_budget.budget_percent.value = node.retry_budget_percent
-        _write_number(target.retry_budget.min_retry_concurrency, node.min_retries)
+def write_budget(target: pb.Cluster, node: nodes.RetryBudget | None) -> None:
+    """Fills in how many retries may be under way; the limits are written already."""
+    if node is None:
+        return
+    every = target.circuit_breakers.thresholds
+    budget = (every[0] if every else every.add(track_remaining=True)).retry_budget
+    budget.budget_percent.value = node.percent
+    budget.min_retry_concurrency.value = node.always
+    if node.interval is not None:
+        interval = encoding.encoded(encoding.seconds(node.interval))
+        budget.MergeFromString(wire.field(_BUDGET_INTERVAL, interval))
+
+
+_BUDGET_INTERVAL = 3
+"""The number of a field that the wheel of xDS messages does not know, in Envoy since 1.39: in
+`circuit_breaker.proto` it is `budget_interval`. Older Envoys ignore it."""
 
 
 def write_health(target: pb.Cluster, node: nodes.Cluster) -> None:
     """Fills in how sick endpoints are found."""
+    target.common_lb_config.healthy_panic_threshold.value = node.panic_percent
     if node.health_check is not None:
         target.ignore_health_on_host_removal = True
         _write_check(target.health_checks.add(), node.health_check, node.protocol)
@@ -74,15 +90,39 @@ def _write_check(
     target.timeout.CopyFrom(encoding.seconds(node.timeout))
     target.unhealthy_threshold.value = node.unhealthy_threshold
     target.healthy_threshold.value = node.healthy_threshold
+    _write_duration(target.initial_jitter, node.jitter)
+    if node.grpc_service is not None:
+        target.grpc_health_check.service_name = node.grpc_service
+        target.grpc_health_check.authority = node.host or _CHECKER
+        return
     if not node.path:
-        target.tcp_health_check.SetInParent()
+        _write_exchange(target.tcp_health_check, node)
         return
     http = target.http_health_check
+    if node.sent:
+        http.send.text = node.sent.hex()
+    if node.expected:
+        http.receive.add(text=node.expected.hex())
     http.path, http.host = node.path, node.host or _CHECKER
     for start, end in node.statuses:
         http.expected_statuses.add(start=start, end=end)
+    for start, end in node.retriable:
+        http.retriable_statuses.add(start=start, end=end)
+    if node.method:
+        http.method = base_pb2.RequestMethod.Value(node.method)
     if protocol in ("h2", "h2c"):
         http.codec_client_type = http_pb2.HTTP2
+
+
+def _write_exchange(
+    target: health_check_pb2.HealthCheck.TcpHealthCheck, node: nodes.HealthCheck
+) -> None:
+    """What is sent and received; nothing: the connection must open."""
+    target.SetInParent()
+    if node.sent:
+        target.send.text = node.sent.hex()
+    if node.expected:
+        target.receive.add(text=node.expected.hex())
 
 
 def _write_outliers(target: pb.Cluster, node: nodes.OutlierDetection) -> None:
@@ -99,6 +139,15 @@ def _write_outliers(target: pb.Cluster, node: nodes.OutlierDetection) -> None:
         longest = max(longest, node.ejection_time or 30.0)
     _write_duration(outliers.max_ejection_time, longest)
     _write_number(outliers.max_ejection_percent, node.max_ejection_percent)
+    if node.local_failures is not None:
+        outliers.split_external_local_origin_errors = True
+        outliers.consecutive_local_origin_failure.value = node.local_failures
+        outliers.enforcing_local_origin_success_rate.value = 0
+    if node.failure_percent is not None:
+        outliers.failure_percentage_threshold.value = node.failure_percent
+        outliers.enforcing_failure_percentage.value = 100
+    if node.ejects_one:
+        outliers.always_eject_one_host.value = True
 
 
 def write_slow_start(target: pb.Cluster, node: nodes.Cluster) -> None:

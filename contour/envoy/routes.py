@@ -19,6 +19,8 @@ def write_route(
     """Fills in a route of a virtual host."""
     target.name = "/".join(node.origin)
     matches.write_match(target.match, node.match)
+    if isinstance(node.action, nodes.Respond):
+        headers.write_policies(target, None, node.action.headers)
     headers.write_policies(target, node.request_headers, node.response_headers)
     match node.action:
         case nodes.Redirect() as redirect:
@@ -53,5 +55,7 @@ def _write_guards(target: pb.Route, node: nodes.Policies, names: forwarding.Clus
 
 def _write_response(target: pb.DirectResponseAction, node: nodes.Respond) -> None:
     target.status = node.status
-    if node.body:
+    if not isinstance(node.body, str):
+        target.body_format.text_format_source.inline_string = headers.formatted(node.body)
+    elif node.body:
         target.body.inline_string = node.body

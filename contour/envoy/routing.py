@@ -1,16 +1,19 @@
-"""The tracked queries behind routes: hosts, the clusters they use, the endpoints of these.
+"""The tracked queries behind routes: hosts, and the clusters they use.
 
 A host asks for its clusters, for it needs their names; a cluster demands its endpoints, whose
-content it does not depend on. So whatever no host uses any more is forgotten by itself.
+content it does not depend on (`locating`). So whatever no host uses any more is forgotten by
+itself.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple
 
 from contour.envoy import (
     clusters,
     credentials,
+    locating,
     names,
     policy,
     quic,
@@ -19,15 +22,18 @@ from contour.envoy import (
     upstream_tls,
     virtual_hosts,
 )
-from contour.envoy import endpoints as assignments
 from contour.envoy.credentials import Pieces
 from contour.envoy.fleets import FleetKey
+from contour.envoy.guards import logins
 from contour.envoy.hooks import bare, lists, passed, questions
+from contour.envoy.patches import applying, layers, places
+from contour.envoy.patches.applying import Patched
 from contour.xds import resources
-from crds.meta import ObjectRef
-from dag import hosts, listeners, nodes, services
+from dag import hosts, listeners, nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
+from dag.patches import policies
+from dag.patches.naming import PatchPlace
 
 
 class ClusterKey(NamedTuple):
@@ -35,21 +41,6 @@ class ClusterKey(NamedTuple):
 
     fleet: str
     cluster: nodes.AnyCluster
-
-
-class EndpointsKey(NamedTuple):
-    """The endpoints of a Service port, as a fleet has them."""
-
-    fleet: str
-    port: nodes.ServicePort
-    health_port: int | None = None
-
-
-class ExtensionKey(NamedTuple):
-    """The endpoints of an extension, as a fleet has them."""
-
-    fleet: str
-    cluster: nodes.ExtensionCluster
 
 
 @query
@@ -61,35 +52,67 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
     """
     if _is_stream(view, key) or view.count(hosts.UNSERVED, key):
         return _pieces(view, key, resources.part(virtual_hosts.misdirected(key.host)))
+    patches = policies.at(view, _place(key))
+    plain = view.ask(unpatched_host, key) if patches else _unpatched(view, key)
+    if plain is None:
+        return None
+    if not patches:
+        return _pieces(view, key, plain)
+    part = layers.stacked(plain, view.ask(patched_host, key).layers)
+    if plain.older is not None:
+        older = layers.stacked(plain.older, places.host(plain.older.body, patches).layers)
+        part = replace(part, older=older)
+    return _pieces(view, key, part)
+
+
+@query
+def unpatched_host(view: View, key: nodes.HostKey) -> resources.Part | None:
+    """A virtual host before patches; asked where it has some."""
+    return _unpatched(view, key)
+
+
+@query
+def patched_host(view: View, key: nodes.HostKey) -> Patched:
+    """The same after them."""
+    plain = view.ask(unpatched_host, key)
+    patches = policies.at(view, _place(key))
+    return places.host(plain.body, patches) if plain is not None else Patched()
+
+
+def _place(key: nodes.HostKey) -> PatchPlace:
+    return PatchPlace(key.fleet, "host", key.listener, key.host)
+
+
+def _unpatched(view: View, key: nodes.HostKey) -> resources.Part | None:
     if view.ask(settings.hook_servers, ()):
         return _shaped(view, key)
     node = view.ask(hosts.virtual_host, key)
-    if node is None:
-        return None
-    return _plain(view, key, node)
+    return _plain(view, key, node) if node is not None else None
 
 
-def _plain(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> Pieces:
+def _plain(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> resources.Part:
     """A host as the objects want it."""
+    _demand_secrets(view, key, node)
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
     traits = _traits(view, key)
     part = resources.part(virtual_hosts.encoded(node, called, traits), used.values(), node.origins)
     if (older := releases.for_older(node)) is not None:
         part = _with_older(part, virtual_hosts.encoded(older, called, traits))
-    return _pieces(view, key, part)
+    return part
 
 
-def _shaped(view: View, key: nodes.HostKey) -> Pieces | None:
+def _shaped(view: View, key: nodes.HostKey) -> resources.Part | None:
     """A host that extensions are asked about; what Envoy refuses of it they are told, too."""
     found = view.ask(questions.served, key)
     if found is None:
         return None
     if found.good is None:
-        return _pieces(view, key, resources.part(virtual_hosts.closed(key.host)))
+        return resources.part(virtual_hosts.closed(key.host))
     node, body, added = found.good.node, found.good.body, found.good.added
     if body is None:
         return _plain(view, key, node)
+    _demand_secrets(view, key, node)
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
     traits = _traits(view, key)
@@ -98,7 +121,13 @@ def _shaped(view: View, key: nodes.HostKey) -> Pieces | None:
     part = resources.part(bare.completed(node, called, traits, body), needs, origins)
     if (older := releases.for_older(node)) is not None:
         part = _with_older(part, bare.completed(older, called, traits, body))
-    return _pieces(view, key, part)
+    return part
+
+
+def _demand_secrets(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> None:
+    for source in dict.fromkeys(it.source for it in virtual_hosts.logins(node)):
+        for part in logins.PARTS:
+            view.demand(credentials.credential, credentials.LoginKey(key.fleet, source, part))
 
 
 def _traits(view: View, key: nodes.HostKey) -> virtual_hosts.Traits:
@@ -180,6 +209,40 @@ def _is_secure(view: View, key: nodes.HostKey) -> bool:
 @query
 def cluster(view: View, key: ClusterKey) -> Pieces:
     """A cluster as it is served, in one piece; none while extensions have not answered for it."""
+    found = _unpatched_cluster(view, key)
+    if not found or not _cluster_patches(view, key.fleet, found[0].name.name):
+        return found
+    (change,) = found
+    assert change.value is not None, "a cluster is not taken out by itself"
+    part = change.value
+    for it in view.ask(patched_cluster, key).layers:
+        part = layers.layered(lists.part(it.body, part), it.policy, part)
+    return (change._replace(value=part),)
+
+
+@query
+def patched_cluster(view: View, key: ClusterKey) -> Patched:
+    """A cluster after its patches; asked where it has some."""
+    found = _unpatched_cluster(view, key)
+    if not found or found[0].value is None:
+        return Patched()
+    name = found[0].name.name
+    return applying.applied(
+        places.CLUSTER, found[0].value.body, _cluster_patches(view, key.fleet, name)
+    )
+
+
+def _cluster_patches(view: View, fleet: str, name: str) -> tuple[policies.Patch, ...]:
+    """Patches name a cluster as it is called, or by where it leads."""
+    each = (view.bucket(policies.PATCHES, PatchPlace(fleet, "cluster", it)) for it in _names(name))
+    return policies.in_order(chain.from_iterable(each))
+
+
+def _names(name: str) -> tuple[str, str]:
+    return name, name.rpartition("/")[0]
+
+
+def _unpatched_cluster(view: View, key: ClusterKey) -> Pieces:
     if not view.ask(passed.is_translated, ()):
         return (_cluster(view, key),)
     wanted = view.ask(wanted_cluster, key)
@@ -205,7 +268,7 @@ def _cluster(view: View, key: ClusterKey) -> resources.Change:
     settings = view.ask(policy.upstream, ())
     name, body = clusters.resource(node, settings)
     _demand_credentials(view, key, settings.every)
-    origins = tuple(_origins(node))
+    origins = tuple(locating.origins_of(node))
     part = resources.Part(
         body,
         resources.digest(body),
@@ -220,11 +283,15 @@ def _cluster(view: View, key: ClusterKey) -> resources.Change:
 def _endpoints(view: View, key: ClusterKey) -> Iterator[resources.Name]:
     """Demands the endpoints of a cluster; what it cannot do without."""
     match key.cluster:
+        case nodes.Cluster(dns=None, members=(_, *_)) as found:
+            shared = locating.SharedKey(key.fleet, locating.shared_key(found))
+            view.demand(locating.shared_endpoints, shared)
+            yield names.endpoints_of(found)
         case nodes.Cluster(port=port, dns=None, health_port=health_port):
-            view.demand(endpoints, EndpointsKey(key.fleet, port, health_port))
+            view.demand(locating.endpoints, locating.EndpointsKey(key.fleet, port, health_port))
             yield names.endpoints(port, health_port)
         case nodes.ExtensionCluster() as found:
-            view.demand(extension_endpoints, ExtensionKey(key.fleet, found))
+            view.demand(locating.extension_endpoints, locating.ExtensionKey(key.fleet, found))
             yield names.extension_endpoints(found)
         case nodes.Cluster() | nodes.LocalCluster():
             pass  # resolved by Envoy, or on its machine
@@ -234,17 +301,9 @@ def _is_dns(node: nodes.AnyCluster) -> bool:
     return isinstance(node, nodes.Cluster) and node.dns is not None
 
 
-def _origins(node: nodes.AnyCluster) -> Iterator[ObjectRef]:
-    match node:
-        case nodes.Cluster():
-            yield node.port.owner
-        case nodes.ExtensionCluster():
-            yield ObjectRef("ExtensionService", *node.name)
-        case nodes.LocalCluster():
-            pass  # ours
-
-
 def _demand_credentials(view: View, key: ClusterKey, every: nodes.Upstreams) -> None:
+    if isinstance(key.cluster, nodes.Cluster) and (injected := key.cluster.injection) is not None:
+        view.demand(credentials.credential, credentials.InjectedKey(key.fleet, injected.source))
     tls = None if isinstance(key.cluster, nodes.LocalCluster) else key.cluster.tls
     if tls is None and not upstream_tls.is_needed(key.cluster):
         return
@@ -255,24 +314,6 @@ def _demand_credentials(view: View, key: ClusterKey, every: nodes.Upstreams) -> 
         view.demand(credentials.credential, FleetKey(key.fleet))
     if tls is not None and tls.trust is not None:
         view.demand(credentials.credential, credentials.TrustKey(key.fleet, tls.trust))
-
-
-@query
-def endpoints(view: View, key: EndpointsKey) -> Pieces:
-    """Where a Service port's traffic goes; an answer even if that is nowhere."""
-    found = view.ask(services.endpoints, key.port)
-    body = assignments.encoded(key.port, found, key.health_port)
-    origins = (key.port.owner,)
-    part = resources.part(body, origins=origins)
-    return (resources.Change(names.endpoints(key.port, key.health_port), "", part),)
-
-
-@query
-def extension_endpoints(view: View, key: ExtensionKey) -> Pieces:
-    """Where an extension is, over all its Services."""
-    found = [(it, view.ask(services.endpoints, it.port)) for it in key.cluster.services]
-    part = resources.part(assignments.shared(key.cluster, found), origins=_origins(key.cluster))
-    return (resources.Change(names.extension_endpoints(key.cluster), "", part),)
 
 
 @query
@@ -295,7 +336,18 @@ STREAMS: Index[nodes.HostKey, None] = Index(
     lambda key, found: [(key, None)] if found.stream is not None else [],
 )
 
-INDEXES = (HOSTS, STREAMS)
+CLUSTERS: Index[PatchPlace, ClusterKey] = Index(
+    "clusters by name",
+    cluster,
+    lambda key, found: (
+        (PatchPlace(key.fleet, "cluster", name), key)
+        for it in found
+        for name in _names(it.name.name)
+    ),
+)
+"""By all names under which patches may know them."""
+
+INDEXES = (HOSTS, STREAMS, CLUSTERS)
 KEPT = (
     Kept(tables, listeners.NAMES),
     Kept(host, HOSTS),
@@ -303,4 +355,4 @@ KEPT = (
     Kept(host, hosts.UNSERVED),
     Kept(ways, HOSTS),
 )
-PUBLISHED = (endpoints, extension_endpoints, cluster, tables, ways, host)
+PUBLISHED = (*locating.PUBLISHED, cluster, tables, ways, host)

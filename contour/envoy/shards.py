@@ -39,7 +39,7 @@ from envoy.extensions.http.early_header_mutation.header_mutation.v3 import (
     header_mutation_pb2 as early_pb2,
 )
 
-from contour.envoy import encoding, names, slots
+from contour.envoy import enabling, encoding, names, slots
 from contour.xds import resources
 from dag import nodes
 
@@ -166,8 +166,8 @@ def _exact() -> bytes:
     host = result.virtual_hosts.add(name=MARKER, domains=["*"])
     slots.write_all_enabled(host)
     for script in (FILTER, ADMISSION):
-        result.typed_per_filter_config[script].CopyFrom(slots.DISABLED)
-        host.typed_per_filter_config[script].CopyFrom(slots.ENABLED)
+        result.typed_per_filter_config[script].CopyFrom(enabling.DISABLED)
+        host.typed_per_filter_config[script].CopyFrom(enabling.ENABLED)
     route = host.routes.add(name=MARKER)
     route.match.prefix = ""
     route.direct_response.status = 404
@@ -189,9 +189,9 @@ def _single(secure: bool) -> bytes:
     """The only table. Behind TLS each request is judged: no scope compares host and server name."""
     result = _head()
     slots.write_disabled(result)
-    result.typed_per_filter_config[FILTER].CopyFrom(slots.DISABLED)
+    result.typed_per_filter_config[FILTER].CopyFrom(enabling.DISABLED)
     if not secure:
-        result.typed_per_filter_config[ADMISSION].CopyFrom(slots.DISABLED)
+        result.typed_per_filter_config[ADMISSION].CopyFrom(enabling.DISABLED)
     return encoding.encoded(result)
 
 

@@ -26,21 +26,24 @@ from envoy.config.core.v3 import config_source_pb2
 from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.config.route.v3 import route_pb2
 from envoy.extensions.filters.http.grpc_web.v3 import grpc_web_pb2
-from google.protobuf.any_pb2 import Any as Packed
 from google.protobuf.message import Message
 
 from contour.envoy import compression, encoding
+from contour.envoy.enabling import DISABLED, ENABLED
 from contour.envoy.guards import (
     access,
     addresses,
     authentication,
     authorization,
     bodies,
+    compressors,
     cookies,
     cors,
     csrf,
     errorpages,
+    faults,
     frames,
+    logins,
     places,
     ratelimits,
     sessions,
@@ -115,6 +118,7 @@ def _has_bodies(use: Use, _: str) -> bool:
     return any(
         it.HasField("route")
         or it.typed_per_filter_config
+        or it.direct_response.HasField("body_format")
         or len(it.direct_response.body.inline_string.encode()) >= compression.SHORTEST
         for it in use.written.routes
     )
@@ -150,6 +154,7 @@ def _filter_limits(policy: Downstream) -> Content:
 
 SLOTS = (
     Slot(compression.NAME, _compression, _has_bodies),
+    Slot(compressors.NAME, _always(places.installed()), _is_told),
     Slot(GRPC_WEB, _always(grpc_web_pb2.GrpcWeb()), _speaks_grpc),
     Slot(errorpages.NAME, _always(places.installed()), _is_told),
     Slot(cors.NAME, _always(cors.installed()), _is_told),
@@ -158,6 +163,7 @@ SLOTS = (
     Slot(ratelimits.LOCAL, _always(ratelimits.installed_local()), _is_told),
     Slot(authentication.NAMED, _always(authentication.named()), _is_told),
     Slot(authentication.NAME, _always(authentication.discovered()), _is_authenticated),
+    Slot(logins.NAME, _always(logins.installed()), _is_told),
     Slot(tokens.NAME, _always(tokens.discovered()), _is_told),
     Slot(frames.RESTORED, _always(frames.restored()), _is_told),
     *(Slot(name, _always(authorization.installed(name)), _is_told) for name in authorization.NAMES),
@@ -165,6 +171,7 @@ SLOTS = (
     Slot(access.NAME, _always(access.installed()), _is_told),
     Slot(ratelimits.GLOBAL, _rate_limits, _has_descriptors),
     Slot(ratelimits.FILTERS, _filter_limits, _is_told),
+    Slot(faults.NAME, _always(faults.installed()), _is_told),
     Slot(bodies.NAME, _always(places.installed()), _is_told),
     Slot(cookies.NAME, _always(cookies.installed()), _is_told),
     Slot(sessions.NAME, _always(sessions.installed()), _is_told),
@@ -206,19 +213,6 @@ def write_all_enabled(target: pb.VirtualHost) -> None:
     for it in SLOTS:
         target.typed_per_filter_config[it.name].CopyFrom(_SILENT.get(it.name, ENABLED))
 
-
-def _packed(*, disabled: bool) -> Packed:
-    result = pb.FilterConfig(disabled=disabled)
-    if not disabled:
-        result.config.SetInParent()
-    return encoding.packed(result)
-
-
-DISABLED = _packed(disabled=True)
-"""In place of what a filter is told: requests do not pass it."""
-
-ENABLED = _packed(disabled=False)
-"""The same: requests pass it, and it is told nothing."""
 
 _SILENT = {name: encoding.packed(content) for name, content in authorization.off()}
 """What else is told to filters that do something if they are told nothing."""

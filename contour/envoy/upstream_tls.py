@@ -6,6 +6,7 @@ none of it (HTTPProxy without `validation`).
 """
 
 from envoy.config.cluster.v3 import cluster_pb2
+from envoy.config.core.v3 import protocol_pb2
 from envoy.extensions.transport_sockets.tls.v3 import common_pb2, tls_pb2
 
 from contour.envoy import encoding, names, tls_parameters
@@ -37,6 +38,15 @@ def write_tls(
     target.transport_socket.typed_config.CopyFrom(encoding.packed(found))
 
 
+def write_server_name(
+    target: protocol_pb2.UpstreamHttpProtocolOptions, node: nodes.UpstreamTls | None
+) -> None:
+    """Asks for the host of the request, which a certificate must have if it is checked."""
+    if node is not None and node.sni_of == "request":
+        target.auto_sni = True
+        target.auto_san_validation = node.trust is not None or node.system
+
+
 def is_needed(node: nodes.AnyCluster) -> bool:
     """Whether the protocol of a cluster is spoken over TLS."""
     if isinstance(node, nodes.LocalCluster):
@@ -54,12 +64,13 @@ def client_certificate(
 def _connection(
     node: nodes.UpstreamTls, every: nodes.Upstreams, offers: tuple[str, ...]
 ) -> tls_pb2.UpstreamTlsContext:
-    result = tls_pb2.UpstreamTlsContext(sni=node.sni)
+    result = tls_pb2.UpstreamTlsContext(sni=node.sni, auto_host_sni=node.sni_of == "endpoint")
+    minimum = node.minimum or every.minimum
     shared = result.common_tls_context
     shared.alpn_protocols.extend(offers)
     tls_parameters.write_parameters(
         shared.tls_params,
-        (node.minimum or every.minimum, node.maximum or every.maximum),
+        (minimum, max(minimum, node.maximum or every.maximum)),
         node.ciphers or every.ciphers,
         node.curves or every.curves,
     )

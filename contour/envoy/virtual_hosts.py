@@ -11,7 +11,17 @@ from typing import NamedTuple
 from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.config.route.v3 import route_pb2
 
-from contour.envoy import encoding, forwarding, headers, matches, names, routes, shards, slots
+from contour.envoy import (
+    enabling,
+    encoding,
+    forwarding,
+    headers,
+    matches,
+    names,
+    routes,
+    shards,
+    slots,
+)
 from contour.envoy.guards import authorization, policies, ratelimits
 from dag import nodes
 
@@ -23,6 +33,13 @@ def clusters(host: nodes.VirtualHost) -> Iterator[nodes.AnyCluster]:
         yield from policies.clusters(route.policies)
         if isinstance(route.action, nodes.Forward):
             yield from _targets(route.action)
+
+
+def logins(host: nodes.VirtualHost) -> Iterator[nodes.Login]:
+    """The logins of its routes."""
+    for it in (host.policies, *(route.policies for route in host.routes)):
+        if it is not None and it.login is not None:
+            yield it.login
 
 
 def _targets(action: nodes.Forward) -> Iterator[nodes.Cluster]:
@@ -119,7 +136,7 @@ def _write_route(
 ) -> None:
     routes.write_route(target, node, host, called)
     if node.policies is not None and node.policies.limits is not None:
-        limits = ratelimits.limits(node.policies.limits, traits.at)
+        limits = ratelimits.limits(node.policies.limits, names.bucket(traits.at, node))
         target.typed_per_filter_config[ratelimits.FILTERS].CopyFrom(encoding.packed(limits))
     if _may_be_sent_again(node.action):
         target.request_body_buffer_limit.value = traits.resent_body
@@ -186,7 +203,7 @@ def _write_asked(target: pb.VirtualHost, host: nodes.VirtualHost, asked: Asked) 
     if told:
         target.metadata.filter_metadata[shards.ADMISSION].update(told)
     if shards.GUARD in told:
-        target.typed_per_filter_config[shards.ADMISSION].CopyFrom(slots.ENABLED)
+        target.typed_per_filter_config[shards.ADMISSION].CopyFrom(enabling.ENABLED)
     if host.server_names is not None:
         metadata = target.metadata.filter_metadata[shards.ADMISSION]
         wanted = metadata.get_or_create_struct(shards.NAMES)

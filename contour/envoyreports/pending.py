@@ -14,7 +14,7 @@ from typing import Protocol
 from contour.envoy import names as spelled
 from contour.envoyreports.report import ListenerState
 from contour.xds.resources import LISTENER, RATE_LIMITS, Name
-from crds.meta import NamespacedName
+from crds.meta import ObjectRef
 from dag import refusals
 from dag.engine.incremental import Engine
 
@@ -97,7 +97,7 @@ class Listeners:
 
 @dataclass(slots=True)
 class Limits:
-    """The limits of RateLimitFilters: the parts of the resource but its head."""
+    """The limits of filters and policies: the parts of the resource but its head."""
 
     engine: Engine
     published: PublishedState
@@ -106,8 +106,8 @@ class Limits:
     """Those that are pending on a service that is connected here."""
     _replaced: set[str] = field(default_factory=set)
     """Since the last change was told."""
-    _of: defaultdict[NamespacedName, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Those that are pending anywhere, by filter."""
+    _of: defaultdict[ObjectRef, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Those that are pending anywhere, by filter or policy."""
 
     def names(self) -> AbstractSet[str]:
         return self.published.parts(spelled.LIMITS) - {""}

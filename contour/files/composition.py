@@ -16,6 +16,7 @@ from contour.files import scalars
 from crds.raw import is_list, is_mapping
 
 MAX_DEPTH = 200
+TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 MAX_ALIASED = 50_000
 
 _TAG = "tag:yaml.org,2002:"
@@ -116,7 +117,7 @@ class Composition:
         if event.tag is not None and event.tag not in (f"{_TAG}map", f"{_TAG}seq", "!"):
             raise RefusedError(f"the tag {event.tag} is not allowed in a manifest")
         if len(self._frames) >= MAX_DEPTH:
-            raise RefusedError(f"nested deeper than {MAX_DEPTH} levels")
+            raise RefusedError(TOO_DEEP)
         self._frames.append(_Frame(self._container, self._key, event.anchor, self._size))
         self._container, self._key = container, _NO_KEY
 

@@ -19,6 +19,8 @@ from contour.files import composition, scalars
 MAX_BYTES = 4 << 20
 
 _BEGINS_LIKE_JSON = re.compile(r"\s*\{")
+_TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
+"""It reads ahead, and from 0.2.6 on has a limit of its own, which is beyond ours."""
 
 
 class MalformedError(Exception):
@@ -86,5 +88,7 @@ def _yaml(raw: bytes) -> object:
 
 
 def _sentence(error: MarkedYAMLError) -> str:
+    if error.problem == _TOO_DEEP_FOR_LIBYAML:
+        return composition.TOO_DEEP
     parts = (error.problem, error.context)
     return " ".join(part for part in parts if part) or "not valid YAML"

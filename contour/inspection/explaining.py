@@ -4,7 +4,7 @@ For `contour explain`. It reads what the instance knows already and asks nobody.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from contour.answers.explained import (
     Explained,
@@ -14,6 +14,7 @@ from contour.answers.explained import (
     ShownStep,
 )
 from contour.complaints import Locate
+from contour.inspection import altering
 from contour.status import listing
 from contour.status.board import Board
 from contour.status.rows import Row, Told, plain_subject
@@ -44,12 +45,16 @@ class Explainer:
     def explained(self, fleet: str, request: Request) -> Explained:
         """The evaluation of a request as plain data."""
         trace = evaluator.evaluate(self.engine, fleet, request)
+        altered = tuple(altering.steps(self.engine, trace))
+        if any(it.subject is not None and it.topic != "action" for it in altered):
+            # Patches of what comes before a backend are not evaluated.
+            trace.answer = replace(trace.answer, may_be_refused=True)
         found: Explained = {
             "method": request.method,
             "url": request.url,
             "answer": _answer(trace.answer),
             "problems": [it for row in self._rows(trace, request) for it in _problems(row)],
-            "steps": list(map(_step, trace.steps)),
+            "steps": list(map(_step, (*trace.steps, *altered))),
             "backends": [
                 self._backend(it, trace.answer)
                 for it in (*trace.answer.backends, *trace.answer.streams)
@@ -104,9 +109,11 @@ class Explainer:
             found["status"] = share.status
         if cluster is not None:
             port = cluster.port
+            if port.kind != "Service":
+                found["kind"] = port.kind
             found["service"] = f"{port.service}:{port.port}"
-            addresses = places.endpoints(self.engine, cluster)
-            found["endpoints"] = [f"{it.address}:{it.port}" for it in addresses]
+            addresses = cluster.names or places.endpoints(self.engine, cluster)
+            found["endpoints"] = [it.shown for it in addresses]
         return found
 
 

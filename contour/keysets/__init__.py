@@ -1,4 +1,4 @@
-"""The key sets of token issuers: fetched from their servers, renewed, and kept.
+"""The key sets and discovery documents of issuers: fetched from their servers, renewed, and kept.
 
 `keeper` knows which ones are wanted and when each is due, `fetching` asks one server once, `store`
 keeps the last good ones on this machine, `shared` those of an instance in a cluster. Which ones are

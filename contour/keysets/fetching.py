@@ -15,9 +15,8 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from contour.keysets import transport
-from dag import nodes
-from dag.references import jwks
-from dag.references.keysets import Wanted
+from dag.references import jwks, keysets
+from dag.references.keysets import Source, Wanted
 from dag.values import addresses
 
 _FAMILIES = {"v4": socket.AF_INET, "v6": socket.AF_INET6}
@@ -27,7 +26,7 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
 class Request(NamedTuple):
     """A key set that is wanted."""
 
-    source: nodes.RemoteJwks
+    source: Source
     how: Wanted
 
 
@@ -47,7 +46,7 @@ async def fetch(request: Request) -> str:
 async def _fetch(request: Request) -> str:
     try:
         async with asyncio.timeout(request.source.timeout):
-            return jwks.readable(await _body(request))
+            return keysets.readable(request.source, await _body(request))
     except TimeoutError:
         raise FetchError(f"does not answer within {request.source.timeout:g} s") from None
     except jwks.UnusableError as error:

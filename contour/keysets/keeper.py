@@ -14,12 +14,11 @@ from contextlib import suppress
 from typing import Protocol
 
 from contour.keysets.fetching import FetchError, Request, fetch
-from dag import nodes
-from dag.references.keysets import KeySet, Wanted
+from dag.references.keysets import KeySet, Source, Wanted, noun
 
 log = logging.getLogger(__name__)
 
-Write = Callable[[nodes.RemoteJwks, KeySet | None], None]
+Write = Callable[[Source, KeySet | None], None]
 """Takes what is known of a key set now."""
 Fetch = Callable[[Request], Awaitable[str]]
 
@@ -39,14 +38,14 @@ FOLLOWING = 3.0
 class Store(Protocol):
     """Where the last good key sets are kept, for the next start."""
 
-    def read(self, source: nodes.RemoteJwks) -> str:
+    def read(self, source: Source) -> str:
         """The key set that is kept for a source that is wanted; empty if there is none."""
         ...
 
-    def write(self, source: nodes.RemoteJwks, keys: str) -> None:
+    def write(self, source: Source, keys: str) -> None:
         """Keeps a key set."""
 
-    def remove(self, source: nodes.RemoteJwks) -> None:
+    def remove(self, source: Source) -> None:
         """Nobody uses the key set any more."""
 
 
@@ -70,17 +69,17 @@ class Keeper:
         self._fetch = fetch
         self.follows: Callable[[], bool] = _never
         """Whether another replica fetches for this one (`reread`)."""
-        self._wanted: dict[nodes.RemoteJwks, Wanted] = {}
-        self._known: dict[nodes.RemoteJwks, KeySet] = {}
-        self._failures: dict[nodes.RemoteJwks, int] = {}
+        self._wanted: dict[Source, Wanted] = {}
+        self._known: dict[Source, KeySet] = {}
+        self._failures: dict[Source, int] = {}
         """Failed attempts in a row; nothing for what has not been tried."""
-        self._concerned: set[nodes.RemoteJwks] = set()
+        self._concerned: set[Source] = set()
         self._news = asyncio.Event()
         self._begun = asyncio.Event()
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._settling: asyncio.Handle | None = None
 
-    def note(self, source: nodes.RemoteJwks, how: Wanted | None) -> bool:
+    def note(self, source: Source, how: Wanted | None) -> bool:
         """A key set is wanted, wanted no more, or to be fetched otherwise; whether a row was
         written. Is called while the graph settles."""
         self._failures.pop(source, None)
@@ -106,7 +105,7 @@ class Keeper:
     async def run(self) -> None:
         """Keeps what is wanted up to date, for ever; begins when `first` has ended."""
         await self._begun.wait()
-        following: dict[nodes.RemoteJwks, asyncio.Task[None]] = {}
+        following: dict[Source, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as tasks:
             while True:
                 concerned, self._concerned = self._concerned, set()
@@ -118,14 +117,14 @@ class Keeper:
                 await self._news.wait()
                 self._news.clear()
 
-    def reread(self, source: nodes.RemoteJwks) -> None:
+    def reread(self, source: Source) -> None:
         """Another replica has stored a key set: it is newer than ours."""
         keys = self._store.read(source) if self._store is not None else ""
         if source in self._wanted and keys and keys != self._known.get(source, KeySet()).keys:
             self._tell(source, KeySet(keys))
             self._settle_soon()
 
-    def _forget(self, source: nodes.RemoteJwks) -> bool:
+    def _forget(self, source: Source) -> bool:
         self._wanted.pop(source, None)
         if self._store is not None:
             self._store.remove(source)
@@ -134,7 +133,7 @@ class Keeper:
         self._write(source, None)
         return True
 
-    async def _follow(self, source: nodes.RemoteJwks) -> None:
+    async def _follow(self, source: Source) -> None:
         while True:
             if source in self._failures:
                 has_keys = bool(self._known.get(source, KeySet()).keys)
@@ -142,7 +141,7 @@ class Keeper:
                 await asyncio.sleep(slower * _pause(source, self._failures[source]))
             await self._attempt(source)
 
-    async def _attempt(self, source: nodes.RemoteJwks) -> None:
+    async def _attempt(self, source: Source) -> None:
         fault, keys = "", ""
         try:
             async with self._slots:
@@ -150,12 +149,12 @@ class Keeper:
         except FetchError as error:
             fault = str(error)
         except Exception:
-            log.exception("cannot fetch the key set of %s", source.uri)
-            fault = "the key set cannot be fetched, because of an error that the log has"
+            log.exception("cannot fetch the %s of %s", noun(source), source.uri)
+            fault = f"the {noun(source)} cannot be fetched, because of an error that the log has"
         self._failures[source] = self._failures.get(source, 0) + 1 if fault else 0
         self._take(source, keys, fault)
 
-    def _take(self, source: nodes.RemoteJwks, keys: str, fault: str) -> None:
+    def _take(self, source: Source, keys: str, fault: str) -> None:
         if source not in self._wanted:
             return  # no more, since it was asked for
         before = self._known.get(source, KeySet())
@@ -166,7 +165,7 @@ class Keeper:
             self._tell(source, now)
             self._settle_soon()
 
-    def _tell(self, source: nodes.RemoteJwks, found: KeySet) -> None:
+    def _tell(self, source: Source, found: KeySet) -> None:
         self._known[source] = found
         self._write(source, found)
 
@@ -180,7 +179,7 @@ class Keeper:
         self._settle()
 
 
-def _pause(source: nodes.RemoteJwks, failures: int) -> float:
+def _pause(source: Source, failures: int) -> float:
     """Seconds until the next attempt; replicas that start together do not ask together."""
     usual = max(source.refresh or REFRESH, SHORTEST)
     if failures:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from contour.infrastructure.desired import Release
 from contour.keysets import store
 from crds.raw import at
-from dag import nodes
-from dag.references import jwks
+from dag.references import jwks, keysets
+from dag.references.keysets import Source
 from kube.client import Client
 from kube.workqueue import Requeue, WorkQueue
 from provisioning.keeping import children, objects, ownership
@@ -37,7 +37,7 @@ UNUSED = 600.0
 """Seconds for which a key set is kept that nobody uses: what is deleted may be created again."""
 
 
-def _ignored(_: nodes.RemoteJwks) -> None:
+def _ignored(_: Source) -> None:
     """Does nothing: nobody cares."""
 
 
@@ -48,7 +48,7 @@ def _not_written(_: str) -> None:
 class Fetched(NamedTuple):
     """A key set as it came from its server."""
 
-    source: nodes.RemoteJwks
+    source: Source
     keys: str
 
 
@@ -60,9 +60,9 @@ class SharedStore:
         params = {"labelSelector": ownership.selector(own.labels)}
         found = children.Collection("ConfigMap", params, release.owner.namespace)
         self._children = children.Children(client, (found,), _digest_of, self._changed)
-        self._sources: dict[str, nodes.RemoteJwks] = {}
+        self._sources: dict[str, Source] = {}
         self._fetched: dict[str, Fetched] = {}
-        self.on_change: Callable[[nodes.RemoteJwks], None] = _ignored
+        self.on_change: Callable[[Source], None] = _ignored
         """Takes a source of which another replica has stored a key set."""
         self.on_write: Callable[[str], None] = _not_written
         """Takes the digest of a source of which something may have to be written."""
@@ -79,23 +79,23 @@ class SharedStore:
                 return
         log.warning("the key sets that were kept are not known yet: ConfigMaps cannot be listed")
 
-    def read(self, source: nodes.RemoteJwks) -> str:
+    def read(self, source: Source) -> str:
         """The key set that is kept for a source that is wanted; empty if there is none."""
         digest = store.digest(source)
         self._sources[digest] = source
         for found in self._children.of(digest).values():
             keys = at(found, "data", ENTRY)
             with suppress(jwks.UnusableError):
-                return jwks.readable(keys.encode()) if isinstance(keys, str) else ""
+                return keysets.readable(source, keys.encode()) if isinstance(keys, str) else ""
         return ""
 
-    def write(self, source: nodes.RemoteJwks, keys: str) -> None:
+    def write(self, source: Source, keys: str) -> None:
         """Takes what was fetched; it is written while this replica leads."""
         digest = store.digest(source)
         self._fetched[digest] = Fetched(source, keys)
         self.on_write(digest)
 
-    def remove(self, source: nodes.RemoteJwks) -> None:
+    def remove(self, source: Source) -> None:
         """Nobody uses the key set any more."""
         digest = store.digest(source)
         self._sources.pop(digest, None)

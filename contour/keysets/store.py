@@ -6,8 +6,8 @@ from hashlib import blake2b
 from pathlib import Path
 
 from crds.raw import is_mapping
-from dag import nodes
-from dag.references import jwks
+from dag.references import keysets
+from dag.references.keysets import Source
 
 log = logging.getLogger(__name__)
 
@@ -18,18 +18,20 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def read(self, source: nodes.RemoteJwks) -> str:
+    def read(self, source: Source) -> str:
         """The key set that was written last; empty if there is none that can be read."""
         try:
             found = json.loads(self._file(source).read_bytes())
-            return jwks.readable(str(found["keys"]).encode()) if is_mapping(found) else ""
+            if not is_mapping(found):
+                return ""
+            return keysets.readable(source, str(found["keys"]).encode())
         except FileNotFoundError:
             return ""
         except (OSError, ValueError, KeyError) as error:
             log.warning("the key set of %s that was kept cannot be read: %s", source.uri, error)
             return ""
 
-    def write(self, source: nodes.RemoteJwks, keys: str) -> None:
+    def write(self, source: Source, keys: str) -> None:
         """Replaces the file as a whole."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -40,17 +42,17 @@ class Store:
         except OSError as error:
             log.warning("the key set of %s cannot be kept: %s", source.uri, error)
 
-    def remove(self, source: nodes.RemoteJwks) -> None:
+    def remove(self, source: Source) -> None:
         """Nobody uses the key set any more."""
         try:
             self._file(source).unlink(missing_ok=True)
         except OSError as error:
             log.warning("the key set of %s cannot be removed: %s", source.uri, error)
 
-    def _file(self, source: nodes.RemoteJwks) -> Path:
+    def _file(self, source: Source) -> Path:
         return self._folder / f"{digest(source)}.json"
 
 
-def digest(source: nodes.RemoteJwks) -> str:
+def digest(source: Source) -> str:
     """By what the key set of a source is known: how it is asked for."""
     return blake2b(repr(source).encode(), digest_size=16).hexdigest()

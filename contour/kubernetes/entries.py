@@ -14,8 +14,8 @@ from crds.ratelimitservice import PASSWORD
 from crds.raw import Raw
 from dag.references import jwks
 
-SECRETS = frozenset({"tls.crt", "tls.key", "ca.crt", "crl.pem", PASSWORD})
-OF_CONFIG_MAPS = frozenset({"ca.crt", *jwks.ENTRIES})
+SECRETS = frozenset({"tls.crt", "tls.key", "ca.crt", "crl.pem", "ca.crl", PASSWORD})
+OF_CONFIG_MAPS = frozenset({"ca.crt", "ca.crl", "response.body", *jwks.ENTRIES})
 NONE: frozenset[str] = frozenset()
 
 

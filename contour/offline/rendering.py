@@ -15,8 +15,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from udpa.annotations import sensitive_pb2
 
-from contour.envoy import definitions, messages
-from contour.rawconfig import parsing
+from contour.envoy import definitions, messages, parsing
 from contour.rawconfig.snapshot import Snapshot
 from contour.xds import resources
 from contour.xds.identities import NodeIdentity

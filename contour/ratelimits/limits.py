@@ -28,6 +28,8 @@ class Limit(NamedTuple):
     """The length of a window."""
     unit: int
     """The same as a number of `RateLimitUnit`."""
+    is_shadow: bool = False
+    """Who is over it is told otherwise, and counted."""
 
 
 @dataclass(slots=True)
@@ -72,7 +74,8 @@ def _limit(name: str, descriptor: RateLimitDescriptor) -> Limit | None:
     unit = descriptor.rate_limit.unit
     if unit not in SECONDS:
         raise Invalid(f"{name}: the limit of {descriptor.key!r} has no unit that is known: {unit}")
-    return Limit(descriptor.rate_limit.requests_per_unit, SECONDS[unit], unit)
+    requests = descriptor.rate_limit.requests_per_unit
+    return Limit(requests, SECONDS[unit], unit, descriptor.shadow_mode)
 
 
 def limit(domains: Domains, domain: str, entries: Sequence[Entry]) -> Limit | None:

@@ -10,9 +10,9 @@ from google.protobuf.message import Message
 
 _PACKAGE = "ratelimit.config.ratelimit.v3"
 _TYPES = descriptor_pb2.FieldDescriptorProto
-_UNITS = ("UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY")
+_UNITS = ("UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "WEEK")
 
-SECONDS = {1: 1, 2: 60, 3: 3600, 4: 86400}
+SECONDS = {1: 1, 2: 60, 3: 3600, 4: 86400, 5: 30 * 86400, 6: 365 * 86400, 7: 7 * 86400}
 
 
 def _declared() -> list[type[Message]]:
@@ -31,6 +31,7 @@ def _declared() -> list[type[Message]]:
     _field(descriptor, 2, "value", _TYPES.TYPE_STRING)
     _field(descriptor, 3, "rate_limit", _TYPES.TYPE_MESSAGE, "RateLimitPolicy")
     _field(descriptor, 4, "descriptors", _TYPES.TYPE_MESSAGE, "RateLimitDescriptor", repeated=True)
+    _field(descriptor, 5, "shadow_mode", _TYPES.TYPE_BOOL)
     limit = file.message_type.add(name="RateLimitPolicy")
     _field(limit, 1, "unit", _TYPES.TYPE_ENUM, "RateLimitUnit")
     _field(limit, 2, "requests_per_unit", _TYPES.TYPE_UINT32)

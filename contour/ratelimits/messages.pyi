@@ -7,7 +7,7 @@ from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 from google.protobuf.message import Message
 
 SECONDS: Mapping[int, int]
-# How long a unit is, in seconds, by its number (SECOND, MINUTE, HOUR, DAY).
+# How long a unit is, in seconds, by its number (SECOND, MINUTE, HOUR, DAY, MONTH, YEAR, WEEK).
 
 class RateLimitPolicy(Message):
     unit: int
@@ -17,6 +17,7 @@ class RateLimitPolicy(Message):
 class RateLimitDescriptor(Message):
     key: str
     value: str
+    shadow_mode: bool
     @property
     def rate_limit(self) -> RateLimitPolicy: ...
     @property
@@ -28,6 +29,7 @@ class RateLimitDescriptor(Message):
         value: str = ...,
         rate_limit: RateLimitPolicy | None = ...,
         descriptors: Iterable[RateLimitDescriptor] = ...,
+        shadow_mode: bool = ...,
     ) -> None: ...
 
 class RateLimitConfig(Message):

@@ -95,7 +95,7 @@ def _hits(request: Request, descriptor: ratelimit_pb2.RateLimitDescriptor) -> in
 
 
 def _status(limit: Limit, count: int, now: int) -> Status:
-    is_over = count > limit.requests
+    is_over = count > limit.requests and not limit.is_shadow
     made = Status(
         code=Response.OVER_LIMIT if is_over else Response.OK,
         limit_remaining=max(0, limit.requests - count),

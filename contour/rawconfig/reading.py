@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
-from contour.envoy import messages
-from contour.rawconfig import parsing, written
-from contour.rawconfig.parsing import Before
+from contour.envoy import messages, parsing
+from contour.envoy.parsing import Before
+from contour.rawconfig import written
 from contour.rawconfig.written import Notes, Written
 from contour.xds import resources
 from crds.envoyconfig import EnvoyConfig, ResourceType

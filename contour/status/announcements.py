@@ -15,7 +15,7 @@ from typing import Literal
 
 from contour.status.board import Board
 from contour.status.troubles import Trouble, troubles
-from contour.status.update import Outcome
+from contour.status.update import WRITTEN, Outcome
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
 from dag import statuses
@@ -57,7 +57,7 @@ class Announcements:
         now = troubles(self._board.told.get(subject))
         if now:
             self._troubles[subject] = now
-        if outcome != "written":
+        if outcome not in WRITTEN:
             return
         news = [it for it in now if it not in before]
         for it in _bounded(news):

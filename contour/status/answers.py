@@ -77,5 +77,5 @@ class Answers:
 
 _KINDS = {it.kind: it for it in KINDS.values()}
 _ROUTES = frozenset({"HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute"})
-_POLICIES = frozenset({"BackendTLSPolicy", "XTelemetryPolicy", "XBackend"})
+_POLICIES = frozenset({"BackendTLSPolicy", "XTelemetryPolicy", "XBackend", "XBackendTrafficPolicy"})
 _LOCATED = frozenset({"Ingress", "HTTPProxy"})

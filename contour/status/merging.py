@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from crds.raw import Raw, is_mapping, items, mapping
+from crds.raw import Raw, is_list, is_mapping, items, mapping
 from kube import conditions
 
 Stored = Mapping[str, object]
@@ -26,6 +26,8 @@ class Voice(NamedTuple):
     """Of the Gateway API."""
     now: str
     """RFC 3339, in whole seconds."""
+    most_ancestors: int = 16
+    """For how many ancestors there is room in the status."""
 
 
 def merged(stored: Stored, ours: Raw, voice: Voice) -> Raw:
@@ -42,7 +44,7 @@ def merged(stored: Stored, ours: Raw, voice: Voice) -> Raw:
 def left_out(stored: Stored, ours: Raw, voice: Voice) -> list[Raw]:
     """The references of ours of which nothing can be said, as others have taken the room."""
     found: list[object] = []
-    for field, (reference, _) in _REFERENCES.items():
+    for field, reference in _REFERENCES.items():
         own = {_key(it.get(reference)): it.get(reference) for it in _items(ours, field)}
         found += [*own.values()][_room(field, stored, voice) :]
     return [it for it in found if is_mapping(it)]
@@ -59,6 +61,19 @@ def difference(stored: Stored, wanted: Stored) -> Raw:
         elif field not in stored or before != value:
             patch[field] = value
     return patch
+
+
+def is_kept(change: object, found: object) -> bool:
+    """Whether a status has everything of a merge patch; it may have more, such as defaults."""
+    if is_mapping(change):
+        of = found if is_mapping(found) else {}
+        return all(
+            it not in of if value is None else is_kept(value, of.get(it))
+            for it, value in change.items()
+        )
+    if is_list(change):
+        return is_list(found) and len(change) == len(found) and all(map(is_kept, change, found))
+    return change == found
 
 
 def newest_generation(stored: Stored, voice: Voice) -> int:
@@ -99,13 +114,14 @@ OWN_TYPES: Mapping[str, frozenset[str]] = {
     "conditions": _OF_OBJECTS | _OF_ENVOY_CONFIGS | {"ResolvedRefs", "SupportedVersion", "Valid"},
     "listeners": _OF_LISTENERS | {"ResolvedRefs"},
     "parents": _OF_PARENTS,
-    "ancestors": _OF_PARENTS | {"Overridden", "Programmed"},
+    "ancestors": _OF_PARENTS | {"Merged", "Overridden", "Programmed"},
 }
 """The types of conditions that are ours, by the field of the status that they belong to."""
 
 MOST_CONDITIONS = 8
-_REFERENCES = {"parents": ("parentRef", 32), "ancestors": ("ancestorRef", 16)}
-"""How an entry names what it speaks for, and how many entries there may be."""
+_REFERENCES = {"parents": "parentRef", "ancestors": "ancestorRef"}
+"""How an entry names what it speaks for."""
+MOST_PARENTS = 32
 
 
 def _conditions(field: str, holder: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
@@ -134,7 +150,7 @@ def _listeners(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) ->
 
 def _entries(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
     """Those of all controllers: one of ours for each reference."""
-    reference, _ = _REFERENCES[field]
+    reference = _REFERENCES[field]
 
     def is_foreign(it: Stored) -> bool:
         return not _is_of(voice, it)
@@ -152,7 +168,7 @@ def _entries(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> l
 
 def _room(field: str, stored: Stored, voice: Voice) -> int:
     """How many entries of ours there may be beside those of others."""
-    _, most = _REFERENCES[field]
+    most = voice.most_ancestors if field == "ancestors" else MOST_PARENTS
     return max(0, most - sum(not _is_of(voice, it) for it in _items(stored, field)))
 
 

@@ -34,6 +34,8 @@ def status(found: statuses.Status, generation: int = 0) -> Raw:
             }
         case statuses.PolicyStatus():
             return {"ancestors": [_ancestor(it, generation) for it in found.ancestors]}
+        case statuses.BackendStatus():
+            return {"conditions": _conditions(found.conditions, generation)}
         case statuses.EnvoyConfigStatus():
             return _envoy_config(found, generation)
         case statuses.RouteStatus():

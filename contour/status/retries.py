@@ -24,6 +24,9 @@ LONGEST_PAUSE = 60.0  # of one object
 LONGEST_STANDSTILL = 10.0  # of everything
 
 
+MOST_COMPLETIONS = 7  # about a minute in all
+
+
 class Failures(NamedTuple):
     """How many there were in a row, with this one."""
 
@@ -48,3 +51,11 @@ def verdict(error: errors.RequestError, failures: Failures) -> Verdict:
             return Verdict("retry", pause)
         case _:
             return Verdict("report")
+
+
+def completion(times: int) -> float | None:
+    """Seconds until a status is written again of which the API server has dropped a part, so many
+    times in a row; None if that is how it is to stay, until something changes."""
+    if times > MOST_COMPLETIONS:
+        return None
+    return backoff.delay(times, FIRST_PAUSE, LONGEST_PAUSE)

@@ -17,7 +17,7 @@ from crds.meta import ObjectRef
 from dag import statuses
 
 State = Literal["ok", "warning", "error"]
-Severity = Literal["info", "warning", "error"]
+Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def judged(found: statuses.Status | None) -> tuple[State, str, tuple[Told, ...]]
         case statuses.EventStatus():
             told = (*_lines(found.problems, "error"), *_lines(found.warnings, "warning"))
             return _summed("valid", told)
-        case statuses.GatewayClassStatus():
+        case statuses.GatewayClassStatus() | statuses.BackendStatus():
             return _by_conditions(found.conditions)
         case statuses.EnvoyConfigStatus():
             state, summary, told = _by_conditions(found.conditions)

@@ -38,7 +38,9 @@ def _conditions(
 ) -> Iterator[tuple[str, tuple[statuses.Condition, ...]]]:
     """With the part of the object that they are about."""
     match found:
-        case statuses.GatewayClassStatus() | statuses.EnvoyConfigStatus():
+        case (
+            statuses.GatewayClassStatus() | statuses.EnvoyConfigStatus() | statuses.BackendStatus()
+        ):
             yield "", found.conditions
         case statuses.GatewayStatus() | statuses.ListenerSetStatus():
             yield "", found.conditions

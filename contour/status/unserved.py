@@ -63,6 +63,8 @@ _OTHERS = {
     "BackendTLSPolicy": "no route that is served leads to the Services that it is for",
     "XTelemetryPolicy": "names no Gateway that is served",
     "XBackend": "no route that is served leads to it",
+    "XBackendTrafficPolicy": "no route that is served leads to the backends that it is for",
+    "Backend": "no route that is served leads to it",
     "ContourConfiguration": "another ContourConfiguration is in force",
 }
 

@@ -17,11 +17,16 @@ from contour.status.answers import Answer
 from contour.status.tally import Tally
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import Raw
+from dag import statuses
 from kube import errors, leading
 from kube.client import Client
 from kube.resources import Resource
 
-Outcome = Literal["written", "unchanged", "outdated", "gone", "deposed", "held"]
+Outcome = Literal["written", "pruned", "unchanged", "outdated", "gone", "deposed", "held"]
+"""`pruned`: it was written, but not all of it is there. The API server drops the fields that a CRD
+does not have, such as those of a release whose CRDs are just being applied."""
+
+WRITTEN: frozenset[Outcome] = frozenset({"written", "pruned"})
 
 FIELD_MANAGER = "contour"
 
@@ -76,7 +81,7 @@ class Updates:
             if not isinstance(patch, dict):
                 return patch
             try:
-                await self._write(subject, path, patch)
+                is_whole = await self._write(subject, path, patch)
             except leading.NotLeading:
                 return "deposed"
             except errors.Refused as error:
@@ -84,7 +89,7 @@ class Updates:
                     raise
                 tally.conflict += 1
             else:
-                return "written"
+                return "written" if is_whole else "pruned"
             before, known = (
                 known,
                 stored.seen(await self._client.get(path, timeout=leading.WRITE_TIMEOUT)),
@@ -100,7 +105,8 @@ class Updates:
             self._sources.untold(subject, ())
             return "gone"
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        voice = merging.Voice(self._sources.controller_name(), now)
+        name = self._sources.controller_name()
+        voice = merging.Voice(name, now, statuses.most_ancestors(subject.kind))
         newest = max(known.generation, merging.newest_generation(known.status, voice))
         if newest > answer.generation:
             return "outdated"
@@ -116,10 +122,13 @@ class Updates:
             return "held"
         return {"metadata": {"resourceVersion": known.resource_version}, "status": change}
 
-    async def _write(self, subject: ObjectRef, path: str, patch: Raw) -> None:
+    async def _write(self, subject: ObjectRef, path: str, patch: Raw) -> bool:
+        """Whether the API server has kept all of it."""
         params = {"fieldManager": FIELD_MANAGER}
         found = await self._client.patch(f"{path}/status", patch, params=params)
-        self._ahead.wrote(subject, stored.seen(found))
+        known = stored.seen(found)
+        self._ahead.wrote(subject, known)
+        return merging.is_kept(patch["status"], known.status)
 
 
 def _gateways(subject: ObjectRef, references: Iterable[Raw]) -> tuple[NamespacedName, ...]:

@@ -20,7 +20,7 @@ from contour.status.bursts import Bursts
 from contour.status.pacing import Pacing
 from contour.status.precedence import Precedence
 from contour.status.tally import Tally
-from contour.status.update import Outcome, Sources, Updates
+from contour.status.update import WRITTEN, Outcome, Sources, Updates
 from crds.meta import ObjectRef
 from kube import errors
 from kube.client import Client
@@ -149,19 +149,30 @@ class Writer:
             log.exception("cannot write the status of %s", subject)
             return 0.0
         tally.noop += outcome == "unchanged"
-        if outcome == "written":
+        if outcome in WRITTEN:
             tally.success += 1
             tally.seconds += _now() - start
         return self._ended(subject, outcome)
 
     def _ended(self, subject: ObjectRef, outcome: Outcome) -> float:
-        self._queue.forget(subject)
+        if outcome != "pruned":
+            self._queue.forget(subject)
         (self._held.add if outcome == "held" else self._held.discard)(subject)
         self._told(subject, outcome)
-        if outcome != "written":
+        if outcome not in WRITTEN:
             return 0.0
         self._failures = 0
+        if outcome == "pruned":
+            return self._completed_later(subject)
         return self._pacing.written(subject, _now())
+
+    def _completed_later(self, subject: ObjectRef) -> float:
+        """What the API server has dropped is written again a few times: a CRD may come with it."""
+        pause = retries.completion(self._queue.fail(subject))
+        if pause is None:
+            self._queue.forget(subject)
+            return self._pacing.written(subject, _now())
+        return self._again(subject, pause)
 
     def _failed(self, subject: ObjectRef, error: errors.RequestError) -> float:
         now, failures = _now(), self._queue.fail(subject)

@@ -31,7 +31,7 @@ from contour.xds.events import (
     Woken,
 )
 from contour.xds.gates import Gates, Waits
-from contour.xds.introduction import Introduction
+from contour.xds.introduction import Introduction, without
 from contour.xds.outcomes import Accepted, Dropped, Gone, Outcome, Refused, Settled
 from contour.xds.pacing import Pace
 from contour.xds.quarantine import Quarantine
@@ -233,14 +233,14 @@ class Envoy:
         self, by: Subscription, names: Sequence[str], had: Mapping[str, str], now: float
     ) -> list[tuple[Subscription, Outcome]]:
         """The first word about resources on a stream; `had` are the versions that it has."""
-        new = [it for it in names if it not in had] if had else names
+        newest = self._introduction.newest(by, names, had)
+        rest = without(names, newest)
+        new = [it for it in rest if it not in had] if had else rest
         self._arrival.expect(by, new)
         if len(new) < len(names):
             self._arrival.has(by)
-        newest = self._introduction.newest(by, names, had)
         self._introduction.keep(by, newest, now)
-        taken = {*newest, *self._introduction.offer_all(by, new)}
-        others = [it for it in names if it not in taken]
+        others = without(rest, self._introduction.offer_all(by, new))
         known = [it for it in others if self._introduce_one(by, it, had.get(it), now)]
         if not newest and not known:
             return []

@@ -144,8 +144,9 @@ class Fleet:
             case Refused():
                 override = envoy.keep(by, outcome)
                 if override is not None:
-                    self._quarantine(envoy, by, outcome, override.value)
+                    undone = self._quarantine(envoy, by, outcome, override.value)
                     self.step(envoy, Quarantined(by, outcome), now)
+                    self._spread(self.store.apply(undone))
             case Declined(names):
                 self._tell_declined(by, names)
             case Gone():
@@ -189,8 +190,9 @@ class Fleet:
 
     def _quarantine(
         self, envoy: Envoy, by: Subscription, found: Refused, kept: Part | None
-    ) -> None:
-        """An Envoy refuses a part, and kept this one. What others have accepted, they keep."""
+    ) -> tuple[Change, ...]:
+        """An Envoy refuses a part, and kept this one. What others have accepted, they keep. Returns
+        what is to be served in its place, if it says so itself."""
         key, part = Name(by.type_url, found.name), found.part
         resource = self.store.resource(key)
         refused = resource.parts.get(part) if resource else None
@@ -207,12 +209,16 @@ class Fleet:
         self.counts["quarantined", by.type_url] += 1
         self._tell_refusal(key, part)
         self.observer.changed(key.type_url, (key.name,))
-        if refused is not None and not is_partial:
-            for it in envoy.removing(kept):
-                self.store.bring_back(it)
-            if not self.store.has_all(kept):
-                kept = None  # only the refuser has what it needs, so it keeps it alone
-            self._spread(self.store.withdraw(key, part, kept))
+        if refused is None or is_partial:
+            return ()
+        if refused.without is not None:
+            return (Change(key, part, refused.without),)
+        for it in envoy.removing(kept):
+            self.store.bring_back(it)
+        if not self.store.has_all(kept):
+            kept = None  # only the refuser has what it needs, so it keeps it alone
+        self._spread(self.store.withdraw(key, part, kept))
+        return ()
 
     def _is_only_for_older(self, by: Subscription, key: Name) -> bool:
         """Whether newer Envoys are there, which may well accept what this one refuses."""
@@ -238,7 +244,7 @@ class Fleet:
         refusal = self.quarantine.refusal(key, part)
         if refusal is not None:
             by = self._refusers(key, part) if refusal.is_partial else Counter[str]()
-            origins = self.store.origins(key, part)
+            origins = refusal.origins or self.store.origins(key, part)
             self.observer.refused(RefusedPart(key, part, origins, refusal.words, by))
 
     def _refusers(self, key: Name, part: str) -> Counter[str]:

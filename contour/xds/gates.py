@@ -8,8 +8,9 @@ it, once, and nothing else. `warming` decides when a cluster is ready.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import inf
 from typing import NamedTuple
 
@@ -52,11 +53,16 @@ class Gates:
         self._alarms = alarms
         self._patience = patience
         self._waiting: defaultdict[Name, set[_Held]] = defaultdict(set)
-        self._ending: dict[float, list[Name]] = {}
+        self._ending: dict[float, list[Collection[Name]]] = {}
 
     def close(self, names: Iterable[Name]) -> None:
         """Makes parts wait for resources that are not sent yet; without limit until they are."""
         self.closed.update(dict.fromkeys(names, inf))
+
+    def begin(self, names: Collection[Name], now: float) -> None:
+        """Makes parts wait for resources that the Envoy has, and starts the patience with them."""
+        if names:
+            self._end_at(now + self._patience, names)
 
     def start(self, names: Iterable[Name], now: float) -> None:
         """Starts the patience with resources that were sent, as far as their gates are closed."""
@@ -217,17 +223,17 @@ class Gates:
             if not any(self._is_closed(it, now) for it in override.awaits):
                 self.release(to, name, part, now)
 
-    def _end_at(self, when: float, names: list[Name]) -> None:
+    def _end_at(self, when: float, names: Collection[Name]) -> None:
         """Schedules giving up resources; those of one time share an alarm."""
         self.closed.update(dict.fromkeys(names, when))
         if when in self._ending:
-            self._ending[when] += names
+            self._ending[when].append(names)
         else:
-            self._ending[when] = names
+            self._ending[when] = [names]
             self._alarms.set(when, lambda now: self._give_up(when, now))
 
     def _give_up(self, when: float, now: float) -> None:
-        for name in self._ending.pop(when):
+        for name in chain.from_iterable(self._ending.pop(when)):
             if self.closed.get(name, inf) <= now:
                 held = self._waiting.pop(name, ())
                 self._waits.given_up += bool(held)

@@ -24,21 +24,25 @@ class Introduction:
         self._gates = gates
         self._warming = warming
 
-    def newest(self, by: Subscription, names: Sequence[str], had: Mapping[str, str]) -> list[str]:
+    def newest(
+        self, by: Subscription, names: Sequence[str], had: Mapping[str, str]
+    ) -> Sequence[str]:
         """Which of these the Envoy has in the version that it is to have."""
         if not had:
             return []
         versions = self._store.versions(by.type_url, names)
-        found = [it for it in names if had.get(it) == versions.get(it, _NONE)]
-        if not by.varied and not by.overrides:
-            return found
-        return [it for it in found if not by.differs(it)]
+        other = {it for it in (by.varied | by.overrides.keys()) if it in had and by.differs(it)}
+        if had != versions:
+            pairs = zip(had, had.values(), map(versions.get, had), strict=True)
+            other |= {it for it, version, newest in pairs if version != (newest or _NONE)}
+        if not other and all(map(had.__contains__, names)):
+            return names
+        return [it for it in names if it in had and it not in other]
 
     def keep(self, to: Subscription, names: Sequence[str], now: float) -> None:
         """Takes note of resources that the Envoy has as they are to be."""
         if to.type_url == CLUSTER:
-            self.close(to, names)
-            self._warming.start(names, now)
+            self._warming.known(names, now)
         self._warming.has(to, names, now)
 
     def offer_all(self, to: Subscription, names: Sequence[str]) -> Sequence[str]:
@@ -71,3 +75,11 @@ class Introduction:
         before = state.had(resource, version)
         self._gates.offer(to, resource, before, now)
         return not before.is_whole and not before.is_unknown
+
+
+def without(names: Sequence[str], some: Sequence[str]) -> Sequence[str]:
+    """The names that are not among some of them; all or none, for the most part."""
+    if len(some) == len(names):
+        return ()
+    left_out = set(some)
+    return [it for it in names if it not in left_out] if some else names

@@ -8,9 +8,9 @@ blame is in `bisection`.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from contour.xds.resources import Change, Name, Part, PartKey, Resource, is_same
+from contour.xds.resources import Change, Name, Origin, Part, PartKey, Resource, is_same
 
 StandIn = Callable[[Name, str], Part | None]
 """What is served of a part that is refused, where none was ever accepted; perhaps nothing."""
@@ -29,10 +29,19 @@ class Refusal:
     is_partial: bool = False  # others have accepted it and go on with it
     is_whole: bool = False  # it stands for its resource, of which nothing more is known
     stand_in: Part | None = None  # what is served where nothing was accepted before it
+    origins: tuple[Origin, ...] = ()  # who is told, if not all that the part and its users are of
 
     def is_met_by(self, served: Part | None) -> bool:
         """Whether nothing of the part is served, or no more than what stands in for it."""
         return served is None or (self.stand_in is not None and is_same(served, self.stand_in))
+
+
+def _is_below(part: Part | None, above: Part | None) -> bool:
+    """Whether a part is served in the place of another one where that is refused."""
+    while above is not None and (above := above.without) is not None:
+        if is_same(part, above):
+            return True
+    return False
 
 
 class Quarantine:
@@ -70,11 +79,30 @@ class Quarantine:
             if refused:
                 refusal = refused.get(change.part)
                 if refusal is not None and is_same(refusal.part, change.value):
+                    if (below := self._changed_below(refusal, change)) is not None:
+                        yield change._replace(value=below)
                     continue
                 self._release(change, refused)
             yield change
 
+    def _changed_below(self, refusal: Refusal, change: Change) -> Part | None:
+        """What is served without what is refused, if that is different now."""
+        was, now = refusal.part and refusal.part.without, change.value and change.value.without
+        if now is None or is_same(was, now):
+            return None
+        self._refused[change.name][change.part] = replace(refusal, part=change.value)
+        return now
+
     def add(self, name: Name, part: str, refusal: Refusal) -> None:
+        """Of a part that says what is served without it, its own origins are told: nobody else
+        loses anything. Where that is refused as well, the refusal is of what was above it, too."""
+        if refusal.part is not None and refusal.part.without is not None:
+            refusal = replace(refusal, origins=refusal.part.origins)
+        above = self.refusal(name, part)
+        if above is not None and _is_below(refusal.part, above.part):
+            words = "; ".join(dict.fromkeys((above.words, refusal.words)))
+            origins = tuple(sorted({*above.origins, *refusal.origins})) if refusal.origins else ()
+            refusal = replace(refusal, part=above.part, words=words, origins=origins)
         self._refused[name][part] = refusal
         self._released[name].discard(part)
 

@@ -81,6 +81,8 @@ class Part:
     # Envoys older than `since` cannot load it; they get `older` instead, or nothing.
     since: Release | None = None
     older: "Part | None" = None
+    # What is served instead where Envoys refuse it, whatever was accepted before.
+    without: "Part | None" = None
     # The hosts it is about. What a listener and a table of routes say of one goes out together.
     hosts: tuple[str, ...] = ()
     # Of the head, where resources are sent by name only: who may see it; None: everybody.

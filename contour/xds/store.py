@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from contour.xds import resources
+from contour.xds.clusters import Clusters
 from contour.xds.resources import Change, Name, Origin, Part, PartKey, Resource
 
 
@@ -34,6 +35,7 @@ class Store:
     def __init__(self) -> None:
         self.types: defaultdict[str, dict[str, Resource]] = defaultdict(dict)
         self.users: defaultdict[Name, set[PartKey]] = defaultdict(set)
+        self.clusters = Clusters(self.types[resources.CLUSTER], self.users)
         self.lacking: set[Name] = set()  # what parts need that is not there
         # The resources of which some Envoys or clients get something else.
         self.varied: defaultdict[str, set[str]] = defaultdict(set)
@@ -202,6 +204,8 @@ class Store:
             self._unpin(accepted)
 
     def _rewire(self, user: PartKey, before: Part | None, now: Part | None) -> None:
+        if user[0].type_url == resources.CLUSTER:
+            self.clusters.forget()
         nothing: frozenset[Name] = frozenset()
         had = before.needs if before else nothing
         has = now.needs if now else nothing

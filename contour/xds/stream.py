@@ -230,7 +230,9 @@ class Stream:
             return
         fleet, envoy = self._joined()
         fleet.listen_to_all(envoy, by)
-        names = [*by.published, *(it for it in had if it not in by.published)]
+        names = list(by.published)
+        if not had.keys() <= by.published.keys():
+            names += [it for it in had if it not in by.published]
         if by.names:
             names = [it for it in names if it not in by.names]
         if names:

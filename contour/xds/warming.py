@@ -7,7 +7,7 @@ cluster with health checks is the exception: it warms until the first checks are
 acknowledgement is the only proof, and only its own routes wait for that.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from contour.xds import state
 from contour.xds.gates import Gates
@@ -34,18 +34,22 @@ class Warming:
         if to.type_url != CLUSTER:
             return
         if any(self._subscriptions.get(ENDPOINTS, ())):
-            for _, part in self._parts(response.before):
+            for _, part in self._store.clusters.parts(response.before):
                 self._resend_endpoints(part)
         self.start(response.before, now)
 
-    def start(self, clusters: Iterable[str], now: float) -> None:
+    def start(self, clusters: Collection[str], now: float) -> None:
         """Notes that clusters were sent, or that Envoy has them already."""
-        warming: list[Name] = []
-        ready: list[Name] = []
-        for name, part in self._parts(clusters):
-            (warming if part.warms else ready).append(name)
-        self._gates.start(warming, now)
-        self._gates.open_all(ready, now)
+        found = self._store.clusters.split(clusters)
+        self._gates.start(found.warming, now)
+        self._gates.open_all(found.others, now)
+
+    def known(self, clusters: Collection[str], now: float) -> None:
+        """Notes that Envoy had these clusters when its stream began: routes wait for what they
+        need, as if they had just been sent."""
+        found = self._store.clusters.split(clusters)
+        self._gates.begin(found.warming, now)
+        self._gates.open_all(found.others, now)
 
     def regained(self, name: Name, by: Subscription, now: float) -> None:
         """Notes that a resource stays which was about to be removed; what it needs may have become
@@ -62,7 +66,7 @@ class Warming:
             return
         ready: list[Name] = []
         needy: list[Name] = []
-        for name, part in self._parts(clusters):
+        for name, part in self._store.clusters.parts(clusters):
             (needy if part.needs and not part.health_checked else ready).append(name)
         if any(self._subscriptions.get(it) for it in _USED):
             ready += self._warm(needy)
@@ -75,19 +79,16 @@ class Warming:
                 self._gates.close((user,))
                 self._gates.start((user,), now)
 
-    def has(self, by: Subscription, names: Iterable[str], now: float) -> None:
+    def has(self, by: Subscription, names: Collection[str], now: float) -> None:
         """Notes that Envoy has the newest of resources that clusters may need."""
-        closed, users = self._gates.closed, self._store.users
+        closed = self._gates.closed
         if not closed:
             return
-        resources, waiting = self._store.types[by.type_url], list[Name]()
-        for name in names:
-            resource = resources.get(name)
-            key = resource.name if resource else Name(by.type_url, name)
-            for user, _ in users.get(key, ()):
-                if user in closed:
-                    waiting.append(user)
-        self._gates.open_all(list(self._warm(waiting)), now)
+        alone, others = self._store.clusters.users(by.type_url, names)
+        if any(it.dirty for it in self._subscriptions[CLUSTER]):
+            alone, others = (), (*alone, *others)
+        waiting = [it for it in others if it in closed]
+        self._gates.open_all([*alone, *self._warm(waiting)], now)
 
     def _resend_endpoints(self, cluster: Part) -> None:
         """Sends the endpoints of a changed cluster again: Envoy warms it anew but does not ask."""
@@ -119,12 +120,3 @@ class Warming:
             else:
                 return False
         return True
-
-    def _parts(self, clusters: Iterable[str]) -> Iterator[tuple[Name, Part]]:
-        """Those of these that exist, each with its only part."""
-        published = self._store.types[CLUSTER]
-        for it in clusters:
-            resource = published.get(it)
-            part = resource.parts.get("") if resource else None
-            if resource and part:
-                yield resource.name, part

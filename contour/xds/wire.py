@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 
 def field(number: int, payload: bytes) -> bytes:
-    """A length-delimited field; xDS envelopes have fewer than 16, so the tag is one byte."""
-    return bytes((number << 3 | 2,)) + _varint(len(payload)) + payload
+    """A length-delimited field."""
+    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
 
 
 def delta_resource(name: str, type_url: str, version: str, body: bytes) -> bytes:

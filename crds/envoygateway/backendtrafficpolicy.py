@@ -8,12 +8,23 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from crds.envoygateway.backendconnections import (
+    BackendConnections,
+    BackendDNS,
+    BackendHTTP2,
+    BackendProxyProtocol,
+)
 from crds.envoygateway.backendhealth import BackendHealthCheck
-from crds.envoygateway.backendlimits import CircuitBreaker, PolicyRateLimit, RequestBuffer
+from crds.envoygateway.backendlimits import CircuitBreaker, RequestBuffer
+from crds.envoygateway.compressors import Compressor
+from crds.envoygateway.faultinjection import FaultInjection
+from crds.envoygateway.keepalives import TCPKeepalive
 from crds.envoygateway.opaque import Opaque
+from crds.envoygateway.policyratelimits import PolicyRateLimit
 from crds.envoygateway.policytargets import PolicyTargets
 from crds.envoygateway.responseoverride import ResponseOverride
 from crds.fields import Flag, GatewayDuration, Natural32, NonEmpty
+from crds.gateway.known import Known
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
 from crds.unserved import Unserved
@@ -36,13 +47,14 @@ class HTTPTimeout:
 
     connection_idle_timeout: GatewayDuration | None = None
     """How long a connection to a backend may carry no request; `0s` is without limit."""
-    max_connection_duration: Annotated[GatewayDuration | None, _LEFT] = None
-    """How long a connection to a backend may live at all."""
+    max_connection_duration: GatewayDuration | None = None
+    """How long a connection to a backend may live at all; `0s` is without limit. Its requests are
+    finished first."""
     request_timeout: GatewayDuration | None = None
     """The time within which the whole answer must be there; `0s` is without limit. What an
     HTTPRoute says in `timeouts` comes first."""
-    max_stream_duration: Annotated[GatewayDuration | None, _LEFT] = None
-    """How long a request and its answer may take, streams too."""
+    max_stream_duration: GatewayDuration | None = None
+    """How long a request and its answer may take, streams too; `0s` is without limit."""
     stream_idle_timeout: GatewayDuration | None = None
     """How long nothing may move in a request or its answer; `0s` is without limit."""
 
@@ -93,8 +105,9 @@ class PolicyRetry:
 
     num_retries: Natural32 = 2
     """How often a request is tried again. The default is `2`."""
-    num_attempts_per_priority: Annotated[int | None, _LEFT] = None
-    """How many tries go to backends of one priority before those of the next one get any."""
+    num_attempts_per_priority: Natural32 | None = None
+    """How many tries go to backends of one priority before those of another one get any; `0` and by
+    default, all go to the highest priority that is healthy."""
     retry_on: RetryOn | None = None
     """After which failures a request is tried again. The default: no connection, a refused
     stream, the gRPC statuses UNAVAILABLE and CANCELLED, and the status 503."""
@@ -126,8 +139,9 @@ class HashedCookie:
     """The name of the cookie."""
     ttl: GatewayDuration | None = None
     """How long a cookie lives that Envoy sets where requests have none. It sets none without."""
-    attributes: Annotated[dict[str, str] | None, _LEFT] = None
-    """Further attributes of the cookie that Envoy sets."""
+    attributes: dict[str, str] | None = None
+    """Further attributes of the cookie that Envoy sets, such as `SameSite: Strict`; one without a
+    value is a word alone, such as `Secure`."""
 
 
 @model
@@ -144,8 +158,8 @@ class ConsistentHash:
     """The cookie that is hashed. It must be set with the type `Cookie`."""
     query_params: tuple[HashedParameter, ...] = ()
     """The query parameters that are hashed together, for the type `QueryParams`."""
-    table_size: Annotated[int, _LEFT] = 65537
-    """The size of the table that spreads the hashes. The default is `65537`."""
+    table_size: Annotated[int, Field(ge=2, le=5_000_011)] = 65537
+    """The size of the table that spreads the hashes, a prime. The default is `65537`."""
 
 
 @model
@@ -206,8 +220,9 @@ class HTTPUpgrade:
 class BackendTrafficPolicySpec(PolicyTargets):
     """The targets, and how their requests reach backends."""
 
-    merge_type: Annotated[str | None, _CLOSED] = None
-    """How the policy of a route is merged with that of its Gateway."""
+    merge_type: Annotated[str | None, Known("StrategicMerge", "JSONMerge")] = None
+    """How the policy of a route or a rule is merged with that of its listener or Gateway:
+    `StrategicMerge` or `JSONMerge`. It replaces that policy if absent."""
     timeout: PolicyTimeout | None = None
     """Limits of time, for connections and for requests."""
     retry: PolicyRetry | None = None
@@ -226,23 +241,25 @@ class BackendTrafficPolicySpec(PolicyTargets):
     """What clients get in place of some answers."""
     http_upgrade: tuple[HTTPUpgrade, ...] = Field(default=(), validation_alias="httpUpgrade")
     """The protocols to which requests may switch."""
-    tcp_keepalive: Annotated[Opaque | None, _LEFT] = None
+    tcp_keepalive: TCPKeepalive | None = None
     """Whether connections to backends are probed while nothing moves."""
-    proxy_protocol: Annotated[Opaque | None, _LEFT] = None
+    proxy_protocol: BackendProxyProtocol | None = None
     """Whether backends are told of the client by the PROXY protocol."""
-    fault_injection: Annotated[Opaque | None, _LEFT] = None
+    fault_injection: FaultInjection | None = None
     """Delays and errors that some requests get on purpose."""
-    use_client_protocol: Annotated[Flag | None, _LEFT] = None
-    """Whether backends are spoken to in the version of HTTP that the client speaks."""
-    compression: Annotated[tuple[Opaque, ...], _LEFT] = ()
-    """How answers are compressed. Use `compressor` instead."""
-    compressor: Annotated[tuple[Opaque, ...], _LEFT] = ()
-    """How answers are compressed, by algorithm."""
-    connection: Annotated[Opaque | None, _LEFT] = None
+    use_client_protocol: Flag | None = None
+    """Whether backends are spoken to in the version of HTTP that the client speaks, whatever their
+    Service says."""
+    compression: tuple[Compressor, ...] = ()
+    """How answers are compressed. Use `compressor` instead, which replaces it."""
+    compressor: tuple[Compressor, ...] = ()
+    """How answers are compressed, in place of what the ContourConfiguration says: by the algorithm
+    that a client can read and likes best, of equals by the first one."""
+    connection: BackendConnections | None = None
     """How much of a connection to a backend is buffered, and opened ahead."""
-    dns: Annotated[Opaque | None, _LEFT] = None
+    dns: BackendDNS | None = None
     """How the names of backends are resolved."""
-    http2: Annotated[Opaque | None, _LEFT] = Field(default=None, validation_alias="http2")
+    http2: BackendHTTP2 | None = Field(default=None, validation_alias="http2")
     """How HTTP/2 is spoken to backends."""
     telemetry: Annotated[Opaque | None, _LEFT] = None
     """What is traced and counted of the requests."""

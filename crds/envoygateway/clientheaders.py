@@ -12,7 +12,6 @@ from crds.fields import Flag
 from crds.gateway.known import Known
 from crds.meta import model
 from crds.rules import rule
-from crds.unserved import Unserved
 
 MATCHES = ("Exact", "Prefix", "Suffix", "RegularExpression")
 """How texts are compared."""
@@ -99,8 +98,9 @@ class ClientHeaders:
     enable_envoy_headers: Flag | None = None
     """Whether Envoy adds headers of its own (`X-Envoy-`) to requests and answers. Without the
     policy it does."""
-    disable_rate_limit_headers: Annotated[Flag | None, Unserved()] = None
-    """Whether answers have no headers that tell of rate limits (`X-RateLimit-`)."""
+    disable_rate_limit_headers: Flag | None = None
+    """Whether answers have no headers that tell of the limits of BackendTrafficPolicies
+    (`X-RateLimit-`). A rule with `xRateLimitHeaders` keeps to that."""
     x_forwarded_client_cert: ForwardedClientCertificate | None = None
     """The header by which backends learn the certificate of a client."""
     with_underscores_action: Annotated[

@@ -7,17 +7,15 @@ from typing import Annotated
 
 from pydantic import Field
 
+from crds.envoygateway import tlsversions
 from crds.envoygateway.clientheaders import MATCHES, NameMatch
 from crds.envoygateway.opaque import Opaque
+from crds.envoygateway.tlsversions import VERSIONS
 from crds.fields import Flag, Label
 from crds.gateway.known import Known
 from crds.gateway.references import Group, KindName, ObjectName
 from crds.meta import model
 from crds.rules import rule
-from crds.unserved import Unserved
-
-VERSIONS = ("Auto", "1.0", "1.1", "1.2", "1.3")
-_NUMBERED = VERSIONS[1:]
 
 
 @model
@@ -32,6 +30,31 @@ class ClientAuthority:
     """The name of the object, whose entry `ca.crt` is used."""
     namespace: Label | None = None
     """The namespace of the object. Another than that of the policy requires a ReferenceGrant."""
+
+
+@model
+class RevocationList:
+    """A Secret or ConfigMap that has lists of revoked certificates."""
+
+    group: Group = ""
+    """The API group of the object: the core group, which is empty."""
+    kind: KindName = "Secret"
+    """The kind of the object: `Secret`, the default, or `ConfigMap`."""
+    name: ObjectName
+    """The name of the object, whose entry `ca.crl` is used."""
+    namespace: Label | None = None
+    """The namespace of the object. Another than that of the policy requires a ReferenceGrant."""
+
+
+@model
+class RevocationLists:
+    """The certificates that were revoked and must not get in any more."""
+
+    refs: tuple[RevocationList, ...] = Field(min_length=1, max_length=8)
+    """The objects with the lists, one of each authority in the chain of a certificate."""
+    only_verify_leaf_certificate: Flag | None = None
+    """Whether only the certificate of the client itself is looked up, not its whole chain. The
+    default is `false`."""
 
 
 @model
@@ -87,8 +110,9 @@ class ClientCertificates:
     """SHA-256 hashes in hexadecimal, one of which a certificate must have."""
     subject_alt_names: ClientNames | None = None
     """Names, one of which a certificate must have."""
-    crl: Annotated[Opaque | None, Unserved(guards=True)] = None
-    """The list of certificates that were revoked and must not get in any more."""
+    crl: RevocationLists | None = None
+    """The certificates that were revoked and must not get in any more. It cannot be set with the
+    modes `Request` and `RequireAny`, which check nothing."""
     _expired = rule(
         "allowExpiredCertificate can only be set when mode is VerifyIfGiven or RequireAndVerify",
         lambda it: (
@@ -119,14 +143,6 @@ class TLSSession:
     """How sessions are resumed by clients that come again; both ways if absent."""
 
 
-def _is_ordered(it: "ClientTLS") -> bool:
-    least, most = it.min_version or "1.2", it.max_version
-    return most not in _NUMBERED or least not in _NUMBERED or least <= most
-
-
-_LISTED = ", ".join(f"'{it}'" for it in _NUMBERED)
-
-
 @model
 class ClientTLS:
     """How TLS of clients is terminated."""
@@ -150,15 +166,5 @@ class ClientTLS:
     """The protocols that are offered by ALPN: `h2` and `http/1.1`."""
     fingerprints: Annotated[tuple[str, ...], Known("JA3", "JA4")] = ()
     """Fingerprints of clients that are made for access logs: `JA3` and `JA4`."""
-    _ciphers = rule(
-        "setting ciphers has no effect if the minimum possible TLS version is 1.3",
-        lambda it: it.min_version != "1.3" or not it.ciphers,
-        "has(self.minVersion) && self.minVersion == '1.3' ? !has(self.ciphers) : true",
-    )
-    _order = rule(
-        "minVersion must be smaller or equal to maxVersion",
-        _is_ordered,
-        f"!has(self.maxVersion) || !(self.maxVersion in [{_LISTED}]) ||"
-        f" (has(self.minVersion) ? !(self.minVersion in [{_LISTED}]) ||"
-        " self.minVersion <= self.maxVersion : '1.2' <= self.maxVersion)",
-    )
+    _ciphers = tlsversions.ciphers_matter()
+    _order = tlsversions.are_ordered()

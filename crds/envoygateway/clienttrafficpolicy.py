@@ -10,9 +10,10 @@ from pydantic import Field, StringConstraints
 
 from crds.envoygateway.clientheaders import ClientHeaders, NameMatch
 from crds.envoygateway.clienttls import ClientTLS
+from crds.envoygateway.keepalives import HTTP2Keepalive, TCPKeepalive
 from crds.envoygateway.opaque import Amount, Opaque
 from crds.envoygateway.policytargets import PolicyTargets
-from crds.fields import Flag, GatewayDuration, Percent, Positive32, Uint32
+from crds.fields import Flag, GatewayDuration, Positive32, Uint32
 from crds.gateway.known import Known
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
@@ -74,18 +75,6 @@ class ClientIPDetection:
         "[has(self.xForwardedFor), has(self.customHeader), has(self.directSourceIP)]"
         ".filter(x, x).size() == 1",
     )
-
-
-@model
-class ClientTCPKeepalive:
-    """Probes of the kernel by which dead connections of clients are noticed and closed."""
-
-    probes: Positive32 | None = None
-    """After how many probes without an answer a connection is dead. The default is 9."""
-    idle_time: GatewayDuration | None = None
-    """How long a connection rests before the first probe, in whole seconds. The default is 2h."""
-    interval: GatewayDuration | None = None
-    """The time between two probes, in whole seconds. The default is 75s."""
 
 
 @model
@@ -199,28 +188,15 @@ class ClientHTTP1:
 
     enable_trailers: Flag | None = None
     """Whether trailers are passed on. The default is `false`."""
-    preserve_header_case: Annotated[Flag | None, Unserved()] = None
-    """Whether names of headers keep their upper and lower case."""
+    preserve_header_case: Flag | None = None
+    """Whether names of headers keep their upper and lower case, of requests and of answers; else
+    they are in lower case. HTTP/2 and HTTP/3 have lower case alone."""
     http10: ClientHTTP10 | None = None
     """Requests of HTTP/1.0, which are always taken."""
     disable_safe_max_connection_duration: Flag | None = None
     """Whether a connection that is too old is closed at once, not with its next answer."""
     ignored_upgrade_types: tuple[NameMatch, ...] = ()
     """Upgrades that are ignored: such a request is answered as if it asked for none."""
-
-
-@model
-class ClientHTTP2Keepalive:
-    """Pings by which dead HTTP/2 connections are noticed."""
-
-    interval: GatewayDuration | None = None
-    """The time between two pings on a connection, at least a millisecond."""
-    timeout: GatewayDuration | None = None
-    """How long the answer to a ping may take, less than `interval`. The default is 20s."""
-    interval_jitter: Percent | None = None
-    """By how many percent the interval is varied at random. The default is 15."""
-    idle_interval: GatewayDuration | None = None
-    """How long a connection rests before a ping is sent on it."""
 
 
 @model
@@ -238,7 +214,7 @@ class ClientHTTP2:
     )
     """What an invalid request ends: its connection (`TerminateConnection`, the default), or itself
     alone (`TerminateStream`)."""
-    connection_keepalive: ClientHTTP2Keepalive | None = None
+    connection_keepalive: HTTP2Keepalive | None = None
     """Pings by which dead connections are noticed, on those that speak HTTP/2."""
 
 
@@ -264,7 +240,7 @@ class ClientHealthCheck:
 class ClientTrafficPolicySpec(PolicyTargets):
     """The targets, and how they take connections and requests."""
 
-    tcp_keepalive: ClientTCPKeepalive | None = None
+    tcp_keepalive: TCPKeepalive | None = None
     """Probes of the kernel by which dead connections of clients are noticed and closed."""
     enable_proxy_protocol: Flag | None = None
     """Whether connections must begin with the PROXY protocol. Use `proxyProtocol` instead."""

@@ -279,14 +279,10 @@ _KIND_NOT_SERVED = "objects of this kind are not served"
 class ExtensionApis:
     """Kinds of Envoy Gateway that are served only if they are switched on."""
 
-    enable_envoy_patch_policy: Annotated[
-        Flag | None, Unserved(values=(True,), instead=_KIND_NOT_SERVED)
-    ] = None
-    """EnvoyPatchPolicy."""
-    enable_backend: Annotated[Flag | None, Unserved(values=(True,), instead=_KIND_NOT_SERVED)] = (
-        None
-    )
-    """Backend."""
+    enable_envoy_patch_policy: Flag | None = None
+    """EnvoyPatchPolicy: each Gateway's for its own Envoys."""
+    enable_backend: Flag | None = None
+    """Whether routes may lead to Backends. The default is false."""
     enable_lua: Annotated[Flag | None, Unserved(values=(True,), instead=_KIND_NOT_SERVED)] = None
     """Lua in EnvoyExtensionPolicy."""
     disable_lua: Annotated[Flag | None, Irrelevant("Lua is not served")] = None

@@ -25,7 +25,7 @@ class PolicyServer(BackendObjectReference):
     kind: KindName = "Service"
     """The kind of the server. The default is `Service`; no other is served."""
     name: ObjectName
-    """The name of the Service that decides over requests."""
+    """The name of the Service."""
     namespace: Label | None = None
     """The namespace of the Service. Another than that of the policy requires a ReferenceGrant."""
     port: Port | None = None

@@ -109,10 +109,10 @@ class PolicyTokens:
 
     providers: tuple[PolicyTokenProvider, ...] = Field(min_length=1, max_length=16)
     """The issuers of tokens. A request needs a valid token of any one of them."""
-    optional: Flag = False
+    optional: Flag | None = None
     """Whether requests without a token pass. Those with an invalid one do not. The default is
     `false`."""
-    fail_open: Flag = False
+    fail_open: Flag | None = None
     """Whether requests without a valid token pass, so that `authorization` may decide over them.
     The default is `false`."""
     _lenient = rule(

@@ -4,12 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from crds.envoygateway.opaque import Opaque
+from crds.envoygateway.clientheaders import NameMatch
+from crds.fields import Port, Subdomain
+from crds.gateway.filters import HTTPHeaderFilter, HTTPPathModifier
+from crds.gateway.references import LocalObjectReference
 from crds.meta import model
 from crds.rules import rule
-from crds.unserved import Unserved
-
-_LEFT = Unserved()
 
 Status = Annotated[int, Field(ge=100, le=599)]
 
@@ -40,25 +40,36 @@ class StatusMatch:
 
 
 @model
+class AnswerHeader:
+    """A condition on a header of an answer."""
+
+    name: Annotated[str, Field(min_length=1, max_length=256)]
+    """The name of the header, compared without case."""
+    value: NameMatch
+    """What the value must be, compared with case."""
+
+
+@model
 class OverrideMatch:
     """The answers that are replaced."""
 
     status_codes: tuple[StatusMatch, ...] = Field(default=(), max_length=50)
     """The status codes of the answers. Any one of them will do."""
-    response_headers: Annotated[tuple[Opaque, ...], _LEFT] = ()
-    """Conditions on the headers of the answers. An entry with any is left out."""
+    response_headers: tuple[AnswerHeader, ...] = Field(default=(), max_length=16)
+    """Conditions on the headers of the answers. All of them must hold."""
 
 
 @model
 class OverrideBody:
     """The body of the answer."""
 
-    type: Annotated[Literal["Inline", "ValueRef"], Unserved(values=("ValueRef",))] = "Inline"
-    """Where the body is. The default is `Inline`. With `ValueRef` the entry is left out."""
+    type: Literal["Inline", "ValueRef"] = "Inline"
+    """Where the body is. The default is `Inline`."""
     inline: str | None = None
-    """The body itself, at most 4096 bytes."""
-    value_ref: Annotated[Opaque | None, _LEFT] = None
-    """The ConfigMap that has the body."""
+    """The body itself, at most 4096 bytes. `%REQ(name)%` in it is a header of the request; of
+    Envoy's other operators those have an effect that headers of an HTTPProxy may have."""
+    value_ref: LocalObjectReference | None = None
+    """The ConfigMap that has the body, in the key `response.body`, at most 4096 bytes."""
 
 
 @model
@@ -71,8 +82,24 @@ class OverrideResponse:
     """The body of the answer; it is empty if absent."""
     status_code: Status | None = None
     """The status code of the answer. The default is the original one."""
-    header: Annotated[Opaque | None, _LEFT] = None
-    """Further headers of the answer."""
+    header: HTTPHeaderFilter | None = None
+    """Further headers of the answer. None can be removed."""
+
+
+@model
+class OverrideRedirect:
+    """Where clients are sent; what is absent stays as it was requested."""
+
+    scheme: Literal["http", "https"] | None = None
+    """The scheme: `http` or `https`."""
+    hostname: Subdomain | None = None
+    """The host to which clients are sent; that of the request if absent."""
+    path: HTTPPathModifier | None = None
+    """The path, by `ReplaceFullPath`."""
+    port: Port | None = None
+    """The port. Without it, it is the usual one of the scheme if `scheme` or `hostname` is set."""
+    status_code: Literal[301, 302] = 302
+    """The status code: 301 or 302, which is the default."""
 
 
 @model
@@ -83,9 +110,8 @@ class ResponseOverride:
     """The answers that are replaced."""
     response: OverrideResponse | None = None
     """The answer that clients get."""
-    redirect: Annotated[Opaque | None, _LEFT] = None
-    """Where clients are sent instead. An entry with it is left out."""
-    source: Annotated[
-        Literal["All", "Local", "Backend"] | None, Unserved(values=("Local", "Backend"))
-    ] = None
-    """Whose answers are replaced: `All`. An entry with `Local` or `Backend` is left out."""
+    redirect: OverrideRedirect | None = None
+    """Where clients are sent instead."""
+    source: Literal["All", "Local", "Backend"] | None = None
+    """Whose answers are replaced: those of Envoy (`Local`), those of backends (`Backend`), or both
+    (`All`), which is the default."""

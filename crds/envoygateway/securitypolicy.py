@@ -8,13 +8,14 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from crds.envoygateway.opaque import Opaque
 from crds.envoygateway.policyauthorization import Authorization
 from crds.envoygateway.policycredentials import APIKeyAuth, BasicAuth
+from crds.envoygateway.policylogin import PolicyLogin
 from crds.envoygateway.policyservers import ExternalAuthorization
 from crds.envoygateway.policytargets import PolicyTargets
 from crds.envoygateway.policytokens import PolicyTokens
 from crds.fields import Flag, GatewayDuration, Natural32, Positive32
+from crds.gateway.known import Known
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
 from crds.unserved import Unserved
@@ -83,8 +84,9 @@ _CLOSED = Unserved(guards=True)
 class SecurityPolicySpec(PolicyTargets):
     """The targets, and what stands before them."""
 
-    merge_type: Annotated[str | None, _CLOSED] = None
-    """How the policy of a route is merged with that of its Gateway."""
+    merge_type: Annotated[str | None, Known("StrategicMerge", "JSONMerge")] = None
+    """How the policy of a route or a rule is merged with that of its listener or Gateway:
+    `StrategicMerge` or `JSONMerge`. It replaces that policy if absent."""
     cors: PolicyCORS | None = None
     """The cross-origin requests that browsers may send (CORS). Preflight requests are answered."""
     jwt: PolicyTokens | None = None
@@ -97,7 +99,7 @@ class SecurityPolicySpec(PolicyTargets):
     """Requests need the name and password of a user (HTTP basic authentication)."""
     api_key_auth: APIKeyAuth | None = Field(default=None, validation_alias="apiKeyAuth")
     """The keys one of which requests need, in a header, a parameter or a cookie."""
-    oidc: Annotated[Opaque | None, _CLOSED] = None
+    oidc: PolicyLogin | None = None
     """The OpenID provider at which users log in before their requests may pass."""
     csrf: PolicyCSRF | None = None
     """Requests that change something must come from pages of the same origin (CSRF)."""

@@ -14,6 +14,7 @@ from crds.contourconfiguration import (
     ContourConfiguration,
     ContourConfigurationSpec,
     CustomTag,
+    GatewaySettings,
     RateLimitServiceSettings,
     TracingSettings,
 )
@@ -91,6 +92,8 @@ class Settings:
     """Where HTTPProxies may claim hosts; everywhere, if empty."""
     disable_permit_insecure: bool = False
     external_names: bool = False
+    backends: bool | None = None
+    """Whether routes may lead to Backends; None: as the place says (`settings.backends`)."""
     foreign_guards: Literal["Closed", "Report"] = "Closed"
     """What becomes of what annotations of other controllers are to guard."""
     makes_fleet: bool = False
@@ -102,6 +105,9 @@ class Settings:
     """Ingresses and HTTPProxies are not served."""
     parameters_namespaces: tuple[str, ...] = ()
     """Where an EnvoyProxy of a class may set everything; in the instance's own, if empty."""
+    patching: tuple[str, ...] | None = None
+    """From which namespaces EnvoyPatchPolicies are served for the shared Envoys; None: none is
+    served at all."""
     routing: Literal["Auto", "Shards", "Single"] = "Auto"
     ports: Ports = field(default_factory=Ports)
     tls: TlsVersions = field(default_factory=TlsVersions)
@@ -149,12 +155,14 @@ def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
         root_namespaces=httpproxy.root_namespaces if httpproxy else (),
         disable_permit_insecure=bool(httpproxy and httpproxy.disable_permit_insecure),
         external_names=bool(spec.enable_external_name_service),
+        backends=spec.enable_backend,
         foreign_guards=spec.foreign_guards,
         makes_fleet=envoy.network_publishing is not None and envoy.managed is not False,
         controller_name=controller_name,
         mode=gateway.mode if gateway else "Single",
         gateways_only=bool(gateway and gateway.only),
         parameters_namespaces=gateway.parameters_namespaces if gateway else (),
+        patching=_patching(gateway),
         routing=envoy.listener.routing if envoy.listener else "Auto",
         ports=_ports(envoy),
         tls=(yield from _tls_versions(at, envoy)),
@@ -179,6 +187,11 @@ def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
         grpc_clients=spec.xds_server.grpc_clients if spec.xds_server else None,
         discovery=spec.discovery,
     )
+
+
+def _patching(gateway: GatewaySettings | None) -> tuple[str, ...] | None:
+    allowed = gateway.envoy_patch_policies if gateway is not None else None
+    return allowed.namespaces if allowed is not None else None
 
 
 def _strips_dot(envoy: Envoy) -> bool:

@@ -55,6 +55,7 @@ def _projection(name: str) -> Query[tuple[()], Any]:
 
 
 parameters_namespaces: Query[tuple[()], tuple[str, ...]] = _projection("parameters_namespaces")
+patching: Query[tuple[()], tuple[str, ...] | None] = _projection("patching")
 gateways_only: Query[tuple[()], bool] = _projection("gateways_only")
 class_names: Query[tuple[()], tuple[str, ...]] = _projection("class_names")
 root_namespaces: Query[tuple[()], tuple[str, ...]] = _projection("root_namespaces")
@@ -75,6 +76,13 @@ monitors: Query[tuple[()], tuple[nodes.Monitor, ...]] = _projection("monitors")
 hook_servers: Query[tuple[()], tuple[nodes.HookServer, ...]] = _projection("hook_servers")
 grpc_clients: Query[tuple[()], GrpcClients | None] = _projection("grpc_clients")
 discovery: Query[tuple[()], DiscoverySettings | None] = _projection("discovery")
+
+
+@query
+def backends(view: View, _: tuple[()]) -> bool:
+    """Whether routes may lead to Backends. On one machine their author starts Envoy, too."""
+    said = view.ask(settings, ()).backends
+    return not view.read(tables.LOOPBACK_REFUSED, ()) if said is None else said
 
 
 @query

@@ -10,9 +10,11 @@ from dataclasses import replace
 from dag import nodes
 from dag.evaluation.requests import Request, has_port
 from dag.evaluation.trace import Answer, Forwarded
+from dag.values import substitutions
 
 Changes = tuple[tuple[str, str | None], ...]
 
+_FORWARDED_HOST = "x-forwarded-host"
 _USUAL = {"http": ":80", "https": ":443"}
 
 
@@ -20,8 +22,9 @@ def answer(host: str, route: nodes.Route, request: Request) -> Answer:
     """What becomes of a request that this route of a virtual host takes."""
     changed = _changes([route.response_headers])
     match route.action:
-        case nodes.Respond(status, body):
-            return Answer(status, body=body, route=route, response_headers=changed)
+        case nodes.Respond(status, body) as respond:
+            changed = _changes([respond.headers, route.response_headers])
+            return Answer(status, body=_told(body), route=route, response_headers=changed)
         case nodes.Redirect() as redirect:
             location = _location(redirect, route.match.path, request, host)
             return Answer(redirect.status, location=location, route=route, response_headers=changed)
@@ -51,18 +54,49 @@ def noted(action: nodes.Action) -> Iterator[str]:
             yield f"{name}: {f'{value:g} s' if value else 'none'}"
     if action.retry is not None:
         yield f"retries: up to {action.retry.attempts} on {', '.join(action.retry.on)}"
-    for it in action.mirrors:
-        share = it.numerator / it.denominator
-        yield f"mirror: {share:.0%} are copied to {it.cluster.port.owner}"
+    yield from _of_backends(action)
     if action.hash_policies:
         yield "load balancing: by a hash of the request"
     if action.internal_redirect is not None:
         yield f"redirects of the backend: {action.internal_redirect.max_redirects} are followed"
+    yield from _filters_noted(action)
     if action.cookies:
         names = ", ".join(it.name for it in action.cookies)
         yield f"cookies of the backend: {names} are rewritten"
     if action.websockets:
         yield "WebSockets: allowed"
+
+
+def _filters_noted(action: nodes.Forward) -> Iterator[str]:
+    """What HTTPRouteFilters do that shows neither in the path nor in the host."""
+    if action.rewrite is not None and action.rewrite.host_of_endpoint:
+        yield "host: the name of the endpoint, where it has one"
+    found = dict.fromkeys(it.cluster.injection for it in action.backends if it.cluster)
+    for injection in filter(None, found):
+        how = "in any case" if injection.overwrites else "unless the client sends it"
+        yield f"credential: put into the header {injection.header}, {how}"
+
+
+def _of_backends(action: nodes.Forward) -> Iterator[str]:
+    for backend in action.backends:
+        yield from _of_share(backend)
+    for it in action.mirrors:
+        share = it.numerator / it.denominator
+        yield f"mirror: {share:.0%} are copied to {it.cluster.port.owner}"
+
+
+def _of_share(share: nodes.Backend) -> Iterator[str]:
+    """What holds for one backend alone."""
+    cluster = share.cluster
+    if cluster is None or not share.weight:
+        return
+    backend, budget = cluster.port.owner, cluster.retry_budget
+    if budget is not None:
+        most = f"{budget.percent:g}% of its requests, or {budget.always}"
+        yield f"retries: at once towards {backend} at most {most}"
+    if share.session is not None:
+        by = f"{share.session.kind.lower()} {share.session.name}"
+        yield f"session persistence: within {backend} by the {by}"
 
 
 def _forwarded(
@@ -78,10 +112,15 @@ def _share(
     backend: nodes.Backend, total: int, node: nodes.Forward, route: nodes.Route, request: Request
 ) -> Forwarded:
     changed = _changes([backend.request_headers, route.request_headers])
+    host = backend.host or _host(node.rewrite, request, changed)
+    if node.rewrite is not None and node.rewrite.tells_host and host != request.host:
+        told = dict(changed).get(_FORWARDED_HOST, request.header(_FORWARDED_HOST))
+        every = f"{told},{request.host}" if told else request.host
+        changed = (*changed, (_FORWARDED_HOST, every))
     return Forwarded(
         backend.weight / total,
         backend.cluster,
-        backend.host or _host(node.rewrite, request, changed),
+        host,
         _path(node.rewrite, route.match.path, request.path),
         changed,
         _changes([backend.response_headers, route.response_headers]),
@@ -98,6 +137,8 @@ def _host(rewrite: nodes.Rewrite | None, request: Request, changed: Changes) -> 
     if rewrite.host_header:
         name = rewrite.host_header
         return dict(changed).get(name, request.header(name)) or request.host
+    if rewrite.host_from_path is not None:
+        return substitutions.applied(*rewrite.host_from_path, request.path.partition("?")[0])
     return request.host
 
 
@@ -106,7 +147,9 @@ def _path(rewrite: nodes.Rewrite | None, matched: nodes.Path, path: str) -> str:
     if rewrite is None:
         return path
     bare, question, query = path.partition("?")
-    if rewrite.full_path is not None:
+    if rewrite.path is not None:
+        bare = substitutions.applied(*rewrite.path, bare)
+    elif rewrite.full_path is not None:
         bare = rewrite.full_path
     elif rewrite.prefix is not None:
         bare = _with_prefix(bare, matched, rewrite.prefix)

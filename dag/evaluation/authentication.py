@@ -28,10 +28,11 @@ def _shows(source: nodes.KeySource, request: Request) -> bool:
         return request.header(source.name) is not None
     if source.kind == "query":
         return any(unquote_plus(name) == source.name for name, _ in request.queries())
-    return source.name in _cookies(request)
+    return source.name in cookies(request)
 
 
-def _cookies(request: Request) -> Iterator[str]:
+def cookies(request: Request) -> Iterator[str]:
+    """The names of its cookies."""
     for name, value in request.headers:
         if name == "cookie":
             yield from (it.partition("=")[0].strip() for it in value.split(";"))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from dag import nodes
-from dag.evaluation import actions, guards, matching, normalization, places, streams
+from dag.evaluation import actions, faults, guards, matching, normalization, places, streams
 from dag.evaluation.places import Closed, World
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Trace
@@ -45,6 +45,7 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
         trace.note("host", "failed", host.cause)
         found = _unserved(world, at, host, seen)
         return replace(found, may_be_refused=is_filtered and found.status != _MISDIRECTED)
+    trace.host = host.host
     found = _of_host(world, at, host, seen, trace)
     if is_filtered and found.status != _MISDIRECTED:
         found = replace(found, may_be_refused=True)
@@ -92,6 +93,10 @@ def _of_host(
     denied = guards.denial(host, route, request, trace)
     if denied is not None:
         return replace(actions.refused(denied, route), may_be_refused=not is_open)
+    aborted = faults.abortion(host, route, trace)
+    if aborted is not None:
+        return replace(actions.refused(aborted, route), may_be_refused=not is_open)
+    is_open = is_open and not faults.is_drawn(host, route)
     _note_rest(host, route, trace)
     found = places.reached(world, actions.answer(host.host, route, request))
     if found.cause:

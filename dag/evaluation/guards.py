@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from crds.meta import ObjectRef
 from dag import nodes
-from dag.evaluation import access, authentication, matching, origins
+from dag.evaluation import access, authentication, logins, matching, origins
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Outcome, Trace
 
@@ -36,16 +36,28 @@ def refusal(
     limited = is_limited(host, route)
     if limited:
         trace.note("guard", "noted", "local rate limit: may answer 429", route.origin)
+    stranger = _stranger(found, route, request, trace)
+    return replace(stranger, may_be_refused=limited) if stranger is not None else None
+
+
+def _stranger(
+    found: nodes.Policies, route: nodes.Route, request: Request, trace: Trace
+) -> Answer | None:
+    """The answer to a request that does not show who asks."""
     if isinstance(found.authentication, nodes.Authentication):
         words = authentication.lacking(found.authentication, request)
         if words:
             trace.note("guard", "failed", words, found.authentication.source)
-            return Answer(401, words, route=route, may_be_refused=limited)
-    is_lacking = isinstance(found.jwt, nodes.Jwt) and _is_lacking(found.jwt, request)
-    if isinstance(found.jwt, nodes.Jwt) and is_lacking:
+            return Answer(401, words, route=route)
+    if found.login is not None:
+        refused = logins.refusal(found.login, request)
+        if refused is not None:
+            trace.note("guard", "failed", refused.words, found.login.source)
+            return Answer(refused.status, refused.words, route=route)
+    if isinstance(found.jwt, nodes.Jwt) and _is_lacking(found.jwt, request):
         words = f"JWT: the request has no token of the provider {found.jwt.provider}"
         trace.note("guard", "failed", words, route.origin)
-        return Answer(401, words, route=route, may_be_refused=limited)
+        return Answer(401, words, route=route)
     return None
 
 
@@ -66,7 +78,7 @@ def denial(
 
 def _policy(route: nodes.Route) -> ObjectRef:
     """Who has the guards of a route that no API but policies have."""
-    return next(iter(route.attached), route.origin)
+    return next((it for it in route.attached if it.kind == "SecurityPolicy"), route.origin)
 
 
 def _is_lacking(node: nodes.Jwt, request: Request) -> bool:
@@ -78,7 +90,7 @@ def _is_lacking(node: nodes.Jwt, request: Request) -> bool:
 def is_limited(host: nodes.VirtualHost, route: nodes.Route) -> bool:
     """Whether each Envoy counts the requests, of which it answers some with 429."""
     found = in_force(host.policies, route.policies)
-    return isinstance(found.local_rate_limit, nodes.LocalRateLimit)
+    return isinstance(found.local_rate_limit, nodes.LocalRateLimit | nodes.LocalLimits)
 
 
 def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route, request: Request) -> list[str]:
@@ -89,12 +101,13 @@ def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route, request: Requ
         "CSRF: Envoy draws whether it is refused": isinstance(found.csrf, nodes.Csrf)
         and bool(origins.strangeness(found.csrf, request)),
         authentication.UNDECIDED: isinstance(found.authentication, nodes.Authentication),
+        logins.UNDECIDED: found.login is not None and not logins.is_passed(found.login, request),
         "JWT: the token is verified by Envoy": isinstance(found.jwt, nodes.Jwt),
         "authorization: claims of the token decide": _is_undecided(found.access, request),
         "authorization: a server decides": isinstance(found.authorization, nodes.Authorization),
         "rate limit service: may answer 429": isinstance(found.rate_limits, nodes.RateLimits)
         and is_forwarded,
-        "limits of RateLimitFilters: may answer 429": found.limits is not None,
+        "limits that a service counts: may answer 429": found.limits is not None,
     }
     return [words for words, is_so in told.items() if is_so]
 
@@ -110,6 +123,9 @@ def noted(host: nodes.VirtualHost, route: nodes.Route) -> Iterator[str]:
         yield f"body limit: more than {found.body_limit} bytes are answered 413"
     if isinstance(found.error_pages, tuple):
         yield f"error pages: {len(found.error_pages)} replace answers of some statuses"
+    if isinstance(found.compressors, tuple):
+        names = ", ".join(it.algorithm for it in found.compressors)
+        yield f"compression: as the client likes best of {names}"
     if isinstance(found.session, nodes.SessionPersistence):
         yield f"session persistence: by the {found.session.kind.lower()} {found.session.name}"
 

@@ -4,7 +4,7 @@ Names are looked up as Envoy does: the name itself, then wildcards from the long
 cost is that of the labels of the name, whatever the number of hosts.
 """
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
@@ -168,8 +168,14 @@ def _shares(host: nodes.VirtualHost, request: Request, is_same: bool) -> bool:
 
 def endpoints(world: World, cluster: nodes.Cluster) -> tuple[nodes.Endpoint, ...]:
     """The addresses that take a cluster's requests; those of a DNS name are Envoy's to find."""
-    found = world.answer(services.endpoints, cluster.port)
-    return found.endpoints if found is not None else ()
+    first = [it.port for it in cluster.members if not it.is_fallback] or [cluster.port]
+    spare = [it.port for it in cluster.members if it.is_fallback]
+    return _of_ports(world, first) or _of_ports(world, spare)
+
+
+def _of_ports(world: World, ports: Iterable[nodes.ServicePort]) -> tuple[nodes.Endpoint, ...]:
+    found = (world.answer(services.endpoints, it) for it in ports)
+    return tuple(endpoint for it in found if it is not None for endpoint in it.endpoints)
 
 
 def reached(world: World, answer: Answer) -> Answer:

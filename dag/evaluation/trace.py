@@ -71,6 +71,8 @@ class Trace:
     answer: Answer = Answer()
     listener: nodes.ListenerKey | None = None
     """Where the connection arrives; None where nothing listens."""
+    host: str | None = None
+    """The virtual host that takes the request; None where none does."""
 
     def note(
         self, topic: Topic, outcome: Outcome, text: str, subject: ObjectRef | None = None

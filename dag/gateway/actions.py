@@ -5,11 +5,20 @@ so those have to be the same for every backend of a rule; header changes and hos
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
 from dag import nodes
 from dag.engine.view import View
-from dag.gateway import backends, filters, mirrors, timeouts
+from dag.gateway import (
+    backends,
+    backendtraffic,
+    failover,
+    filters,
+    mirrors,
+    routefilters,
+    timeouts,
+)
 from dag.problems import Problem
 from dag.problems.places import Place
 
@@ -29,10 +38,15 @@ def action(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Action 
     if redirect is not None:
         yield redirect
         return
+    own = routefilters.joined(view, rule.filters, at.subject.namespace)
+    if own.respond is not None:
+        yield routefilters.answer(own.respond, at.subject.kind)
+        return
     found = list(backends.clusters(view, rule.backend_refs, at))
     yield from (it for it in found if isinstance(it, Problem))
     clusters = [it for it in found if not isinstance(it, Problem)]
-    shares = tuple(_shares(rule, clusters))
+    given = yield from failover.shares(view, rule.backend_refs, clusters, at)
+    shares = tuple(_injected(it, own.injection) for it in _shares(view, rule, given))
     if not any(it.cluster for it in shares):
         yield nowhere(at.subject.kind)
         return
@@ -41,7 +55,7 @@ def action(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Action 
     yield nodes.Forward(
         backends=shares,
         timeout=timeouts.timeout(rule),
-        rewrite=filters.rewrite(wanted),
+        rewrite=routefilters.rewritten(filters.rewrite(wanted), own),
         retry=timeouts.retry(rule),
         websockets=any(backends.is_for_websockets(view, it.cluster) for it in shares),
         mirrors=tuple(it for it in copies if isinstance(it, nodes.Mirror)),
@@ -50,21 +64,38 @@ def action(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Action 
 
 
 def _shares(
-    rule: HTTPRouteRule, clusters: Sequence[nodes.Cluster | None]
+    view: View, rule: HTTPRouteRule, given: Sequence[failover.Share]
 ) -> Iterator[nodes.Backend]:
     own_hosts = filters.differing_hosts(rule)
-    for reference, cluster in zip(rule.backend_refs, clusters, strict=True):
-        if reference.weight > 0:
-            yield _share(reference, cluster, own_hosts)
+    for reference, share in zip(rule.backend_refs, given, strict=True):
+        if share.weight > 0:
+            found = _share(reference, share, own_hosts)
+            kept = _session(view, rule, share.cluster)
+            yield replace(found, session=kept) if kept is not None else found
 
 
-def _share(
-    reference: HTTPBackendRef, cluster: nodes.Cluster | None, own_hosts: bool
-) -> nodes.Backend:
+def _session(
+    view: View, rule: HTTPRouteRule, cluster: nodes.Cluster | None
+) -> nodes.SessionPersistence | None:
+    """That of the backend, if the rule has none and the cluster is of one backend alone."""
+    if rule.session_persistence is not None or cluster is None:
+        return None
+    owners = {cluster.port.owner, *(it.port.owner for it in cluster.members)}
+    return view.ask(backendtraffic.held, cluster.port.owner).session if len(owners) == 1 else None
+
+
+def _injected(share: nodes.Backend, wanted: nodes.Injection | None) -> nodes.Backend:
+    """A share whose requests get a credential, if there is one."""
+    if wanted is None or share.cluster is None:
+        return share
+    return replace(share, cluster=replace(share.cluster, injection=wanted))
+
+
+def _share(reference: HTTPBackendRef, share: failover.Share, own_hosts: bool) -> nodes.Backend:
     rewrite = filters.rewrite(reference.filters) if own_hosts else None
     return nodes.Backend(
-        cluster=cluster,
-        weight=reference.weight,
+        cluster=share.cluster,
+        weight=share.weight,
         request_headers=filters.request_headers(reference.filters),
         response_headers=filters.response_headers(reference.filters),
         host=rewrite.host if rewrite is not None else "",

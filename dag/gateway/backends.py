@@ -1,6 +1,7 @@
 """Where the traffic of a rule goes: its backendRefs by weight (Gateway API, "BackendRef").
 
-They name Services or, where its CRD is installed, XBackends (`xbackends`).
+They name Services or, where their CRDs are installed, XBackends (`xbackends`) and Backends
+(`envoybackends`).
 A reference that leads nowhere keeps its share of the requests, which are answered 500; so are
 those of a rule that has none. What is told of a reference into another namespace without a grant
 does not depend on whether its target is there. How TLS is spoken to a backend is said by a
@@ -11,11 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from crds.gateway.references import EXPERIMENTAL_GROUP, BackendObjectReference
 from crds.gateway.routes import BackendRef
+from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
 from dag import services as upstreams
 from dag.engine.view import View
-from dag.gateway import datagrams, policies, xbackends
+from dag.gateway import backendtraffic, datagrams, envoybackends, policies, xbackends
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
@@ -47,7 +49,7 @@ def clusters(
 
 
 def _left_out(view: View, found: nodes.Cluster, at: Place) -> Iterator[Problem]:
-    if found.port.kind == xbackends.KIND:
+    if found.port.kind != "Service":
         return
     upstream = _asked(view, at.subject.kind, (found.port.service, found.port.port))
     if isinstance(upstream, upstreams.Upstream) and upstream.left_out:
@@ -56,8 +58,20 @@ def _left_out(view: View, found: nodes.Cluster, at: Place) -> Iterator[Problem]:
 
 def cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
     """What a reference leads to, or why it leads nowhere."""
+    found = _cluster(view, reference, at)
+    if isinstance(found, Problem) or at.subject.kind not in _REQUEST_KINDS:
+        return found
+    return backendtraffic.bounded(view, found)
+
+
+_REQUEST_KINDS = frozenset({"HTTPRoute", "GRPCRoute"})
+
+
+def _cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
     if (reference.group, reference.kind) == (EXPERIMENTAL_GROUP, xbackends.KIND):
         return _xbackend(view, reference, at)
+    if (reference.group, reference.kind) == (ENVOY_GATEWAY, envoybackends.KIND):
+        return _backend(view, reference, at)
     found = _upstream(view, reference, at)
     if isinstance(found, Problem):
         return found
@@ -98,12 +112,19 @@ def _protocol(
 def named(
     view: View, route: ObjectRef, references: Iterable[BackendObjectReference]
 ) -> tuple[ObjectRef, ...]:
-    """The Services and XBackends that a route leads to, sorted, whether or not they are there."""
+    """The Services, XBackends and Backends that a route leads to, sorted, whether or not they are
+    there."""
     found = {_named(it, route) for it in references if (it.group, it.kind) in _KINDS}
     return tuple(sorted(it for it in found if _is_granted(view, route, it)))
 
 
-_KINDS = frozenset({("", "Service"), (EXPERIMENTAL_GROUP, xbackends.KIND)})
+_KINDS = frozenset(
+    {
+        ("", "Service"),
+        (EXPERIMENTAL_GROUP, xbackends.KIND),
+        (ENVOY_GATEWAY, envoybackends.KIND),
+    }
+)
 
 
 def _named(reference: BackendObjectReference, route: ObjectRef) -> ObjectRef:
@@ -131,12 +152,23 @@ def _xbackend(view: View, reference: BackendObjectReference, at: Place) -> nodes
     return xbackends.cluster(view, target.key, at)
 
 
+def _backend(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
+    """A port of the reference has no meaning: each endpoint of a Backend has its own."""
+    target = _named(reference, at.subject)
+    if view.read(tables.ABSENT, envoybackends.KIND):
+        why = f"the API server does not serve kind {envoybackends.KIND}; use Service"
+        return problems.backend_kind_not_supported(at, why)
+    if not _is_granted(view, at.subject, target):
+        return _not_granted(at, target)
+    return envoybackends.cluster(view, target.key, at)
+
+
 def _upstream(
     view: View, reference: BackendObjectReference, at: Place
 ) -> upstreams.Upstream | Problem:
     if (reference.group, reference.kind) != ("", "Service") or reference.port is None:
         kind = f"{reference.group}/{reference.kind}".lstrip("/")
-        why = f"kind {kind} is not supported; use Service or {xbackends.KIND}"
+        why = f"kind {kind} is not supported; use Service, {xbackends.KIND} or {envoybackends.KIND}"
         return problems.backend_kind_not_supported(at, why)
     target = _named(reference, at.subject)
     if not _is_granted(view, at.subject, target):
@@ -161,6 +193,8 @@ def is_for_websockets(view: View, found: nodes.Cluster | None) -> bool:
         return False
     if found.port.kind == xbackends.KIND:
         return view.ask(xbackends.wanted, found.port.service).protocol == "WSS"
+    if found.port.kind == envoybackends.KIND:
+        return envoybackends.is_for_websockets(view, found.port.service)
     upstream = view.ask(upstreams.upstream, (found.port.service, found.port.port))
     return isinstance(upstream, upstreams.Upstream) and upstream.app_protocol in {
         WEBSOCKETS,

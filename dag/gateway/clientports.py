@@ -133,7 +133,7 @@ def client_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | Non
     """What the owner of a policy is told; None if it is for no Gateway of ours."""
     ancestry = clientpolicies.ANCESTRY
     is_used = view.count(ancestry.in_use, key) > 0
-    meant = view.ask(clientpolicies.meaning, key) if is_used else None
+    meant = view.ask(clientpolicies.EFFECTS.meaning, key) if is_used else None
     if meant is None:
         return ancestry.status(view, key, ())
     told = (

@@ -14,7 +14,7 @@ from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName
 from dag import foreignobjects, nodes
 from dag.engine.view import View
-from dag.gateway import authenticationfilters, ratelimitfilters
+from dag.gateway import authenticationfilters, ratelimitfilters, routefilters
 from dag.gateway.resolving import Reference, Resolver
 from dag.problems import Problem, Refused
 from dag.problems import gateway as problems
@@ -26,6 +26,7 @@ Kind = tuple[str, str]
 RESOLVERS: Mapping[Kind, Resolver] = {
     (ENVOY_GATEWAY, "AuthenticationFilter"): authenticationfilters.policies,
     (ENVOY_GATEWAY, "RateLimitFilter"): ratelimitfilters.policies,
+    (ENVOY_GATEWAY, routefilters.KIND): routefilters.policies,
 }
 
 

@@ -64,6 +64,15 @@ def meaning(view: View, key: NamespacedName) -> Meaning | None:
     return Meaning(rules, tuple(it.limit.requests for it in found))
 
 
+def counted(view: View, key: NamespacedName) -> tuple[nodes.CountedRule, ...]:
+    """What the rate limit service is told of a filter."""
+    found = view.ask(meaning, key)
+    if found is None or isinstance(found.rules, Problem):
+        return ()
+    told = zip(found.rules, found.requests, strict=True)
+    return tuple(nodes.CountedRule(it.name, it.unit, it.entries, number) for it, number in told)
+
+
 def _rules(at: Place, written: tuple[crd.RateLimitRule, ...]) -> Iterator[Rule]:
     conditions = [tuple(_conditions(at.at("rules", index), it)) for index, it in enumerate(written)]
     units: list[nodes.LimitUnit] = [it.limit.unit for it in written]

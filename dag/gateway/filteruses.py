@@ -1,8 +1,8 @@
 """Which filters of Envoy Gateway the rules of a route name, whether it is attached or not.
 
 Asked once per route. What a filter means is settled before the routes that name it
-(`filterlimits`, `authenticationfilters`), and the owner of a RateLimitFilter is told of each route
-(`ratelimitstatus`).
+(`filterlimits`, `authenticationfilters`, `routefilters`), and the owner of a RateLimitFilter is
+told of each route (`ratelimitstatus`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -59,6 +59,10 @@ def _authenticated(_: ObjectRef, found: frozenset[Use]) -> Iterator[tuple[Namesp
     return ((name, None) for name in _named("AuthenticationFilter", found))
 
 
+def _rewriting(_: ObjectRef, found: frozenset[Use]) -> Iterator[tuple[NamespacedName, None]]:
+    return ((name, None) for name in _named("HTTPRouteFilter", found))
+
+
 def _named(kind: str, found: Iterable[Use]) -> set[NamespacedName]:
     return {it.filter for it in found if it.kind == kind}
 
@@ -75,8 +79,11 @@ LIMITED: Index[NamespacedName, ObjectRef] = Index("routes of a RateLimitFilter",
 AUTHENTICATED: Index[NamespacedName, None] = Index(
     "AuthenticationFilters that routes name", uses, _authenticated
 )
+REWRITING: Index[NamespacedName, None] = Index(
+    "HTTPRouteFilters that routes name", uses, _rewriting
+)
 
-INDEXES = (LIMITED, AUTHENTICATED)
+INDEXES = (LIMITED, AUTHENTICATED, REWRITING)
 KEPT = (
     Kept(uses, tables.HTTPROUTES, _http),
     Kept(uses, tables.GRPCROUTES, _grpc),

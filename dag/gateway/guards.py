@@ -5,14 +5,15 @@ server that decides and cannot be reached closes the rule. Filters that are obje
 are resolved elsewhere (`extensionrefs`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from crds.gateway.filters import HTTPRouteFilter
 from crds.gateway.guards import HTTPCORSFilter, HTTPExternalAuthFilter
 from crds.gateway.httproute import HTTPRouteRule
 from dag import nodes
 from dag.engine.view import View
-from dag.gateway import backends, extensionrefs, filters
+from dag.gateway import backends, extensionrefs, filters, routefilters
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place, gathered
@@ -34,7 +35,8 @@ def policies(
     servers = [it for it in found if isinstance(it, nodes.Authorization)]
     extended, more = gathered(extensionrefs.policies(view, rule.filters, at))
     told.extend(more)
-    if extended.limits is not None and filters.redirect(wanted) is not None:
+    told.extend(routefilters.conflicts(view, rule, at))
+    if extended.limits is not None and _is_answered(view, rule, wanted, at):
         told.extend(_uncounted(rule, at))
     if cors is None and not servers and extended == nodes.Policies():
         return None, told
@@ -46,13 +48,23 @@ def policies(
     return made, told
 
 
+def _is_answered(
+    view: View, rule: HTTPRouteRule, wanted: Sequence[HTTPRouteFilter], at: Place
+) -> bool:
+    """Whether no request of a rule reaches a backend."""
+    if filters.redirect(wanted) is not None:
+        return True
+    return routefilters.joined(view, rule.filters, at.subject.namespace).respond is not None
+
+
 def _uncounted(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
-    """Redirects that are to be limited: Envoy asks no service about them."""
+    """Redirects and direct answers that are to be limited: Envoy asks no service about them."""
     for index, it in enumerate(rule.filters):
         if it.extension_ref is not None and it.extension_ref.kind == "RateLimitFilter":
             place = at.at("filters", index).at("extensionRef")
             problem = problems.filter_not_valid(
-                place, "requests that are redirected are not counted"
+                place,
+                "requests that are redirected, or answered without a backend, are not counted",
             )
             yield problem
             yield problems.dropped_by_filter(problem)

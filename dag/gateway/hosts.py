@@ -57,10 +57,12 @@ def _completed(
 ) -> Iterator[nodes.Route]:
     guard = listenerguards.of_listener(view, owner)
     shapes = routeshaping.of_listener(view, *owner.section, owner.gateway)
+    clients = listenerclients.of_routes(view, owner)
     for candidate in group:
         for route in kinds.rules(view, candidate.route.ref).routes:
             found = completion.completed(view, route, owner, host)
-            yield routeshaping.shaped(listenerguards.guarded(found, guard), shapes)
+            found = listenerguards.guarded(view, found, guard)
+            yield listenerclients.routed(routeshaping.shaped(view, found, shapes), clients)
 
 
 def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:

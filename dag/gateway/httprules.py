@@ -24,6 +24,7 @@ from dag.gateway import (
     backendfilters,
     backends,
     extensionrefs,
+    failover,
     filters,
     guards,
     persistence,
@@ -69,7 +70,7 @@ def rules(
         closing = tuple(_closing(marked, strange, at))
         taken, unmatched = _taken(wanted or (matching.every,), at, matching, strange)
         closed = _answer(at, is_closed=bool(closing), is_foreign=bool(foreign))
-        ruled = _counted(_parts(view, rule, taken, at, closed), named[index])
+        ruled = _of_rule(_parts(view, rule, taken, at, closed), named[index])
         shapes = routeshaping.of_rule(view, own.subject, rule.name or "")
         shaped = routeshaping.rule(ruled, shapes, at)
         found.append((*unmatched, *closing, *foreign, *shaped))
@@ -80,9 +81,9 @@ def rules(
     return replace(made, leads_to=tuple(sorted({*made.leads_to, *asked_by_guards})))
 
 
-def _counted(found: Iterable[nodes.Route | Problem], rule: str) -> Iterator[nodes.Route | Problem]:
+def _of_rule(found: Iterable[nodes.Route | Problem], rule: str) -> Iterator[nodes.Route | Problem]:
     for it in found:
-        yield ratelimitfilters.of_rule(it, rule) if isinstance(it, nodes.Route) else it
+        yield replace(it, rule=rule) if isinstance(it, nodes.Route) else it
 
 
 def _taken(
@@ -114,6 +115,7 @@ def _parts(
 ) -> Iterator[nodes.Route | Problem]:
     """The routes of a rule, for each group of backends with filters of their own."""
     told: set[Problem] = set()
+    rule = yield from failover.prepared(view, rule, at)
     for part, drawn in backendfilters.parts(rule):
         taken = [replace(it, drawn=drawn) for it in wanted]
         for found in _routes(view, part, taken, at, closed):

@@ -4,13 +4,25 @@ Hosts behind TLS have filter chains of their own, so each is read as the policy 
 says. What all hosts of a port share is decided elsewhere (`clientports`).
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple, TypeVar
 
-from dag import nodes
-from dag.engine.view import View
+from crds.meta import ObjectRef
+from dag import nodes, tables
+from dag.engine.view import Index, Kept, View, query
+from dag.gateway import listenersets, servedlisteners
 from dag.gateway.envoypolicies import clientpolicies, policytargets
 from dag.gateway.envoypolicies.clientpolicies import Effect
+from dag.gateway.listenerspecs import Section
 from dag.gateway.servedlisteners import ServedListener
+
+
+class OnRequests(NamedTuple):
+    """What a policy asks of the routes of its listeners."""
+
+    keeps_case: bool = False
+    hides_limits: bool = False
 
 
 def of_listener(view: View, owner: ServedListener) -> Effect | None:
@@ -41,6 +53,57 @@ def terminated(view: View, owner: ServedListener, tls: nodes.Tls) -> nodes.Tls:
     )
 
 
+@query
+def on_requests(view: View, holder: ObjectRef) -> frozenset[tuple[Section, OnRequests]]:
+    """What policies ask of the routes of listeners: of those of which they ask something."""
+    asked = ((it, of_listener(view, it)) for it in view.ask(servedlisteners.served, holder))
+    made = ((it.section, _on_requests(found.traffic)) for it, found in asked if found is not None)
+    return frozenset(it for it in made if it[1] != OnRequests())
+
+
+def _on_requests(traffic: nodes.ClientTraffic) -> OnRequests:
+    return OnRequests(traffic.keeps_case, traffic.hides_limits)
+
+
+def of_routes(view: View, owner: ServedListener) -> OnRequests:
+    """What the policy of a listener asks of its routes; what else it says wakes none of them."""
+    return next(iter(view.bucket(ON_REQUESTS, owner.section)), OnRequests())
+
+
+def routed(route: nodes.Route, wanted: OnRequests) -> nodes.Route:
+    """A route of a listener, with what its policy says."""
+    if wanted.hides_limits and route.policies is not None:
+        route = replace(route, policies=_hidden(route.policies))
+    if wanted.keeps_case and isinstance(route.action, nodes.Forward):
+        backends = tuple(replace(it, cluster=_kept(it.cluster)) for it in route.action.backends)
+        route = replace(route, action=replace(route.action, backends=backends))
+    return route
+
+
+def _hidden(found: nodes.Policies) -> nodes.Policies:
+    """Limits that tell how many requests are left if a policy asks for that, and else do not."""
+    local = found.local_rate_limit
+    if isinstance(local, nodes.LocalLimits):
+        local = replace(local, limits=tuple(map(_silent, local.limits)))
+    limits = tuple(map(_silent, found.limits)) if found.limits is not None else None
+    return replace(found, local_rate_limit=local, limits=limits)
+
+
+L = TypeVar("L", nodes.Limit, nodes.LocalLimit)
+
+
+def _silent(found: L) -> L:
+    return replace(found, tells=found.tells and not found.tells_by_itself, tells_by_itself=False)
+
+
+def _kept(found: nodes.Cluster | None) -> nodes.Cluster | None:
+    """A cluster whose answers keep the case of names; HTTP/2 has none."""
+    if found is None or (found.protocol in ("h2", "h2c") and not found.prefers_http2):
+        return found
+    connections = replace(found.connections or nodes.Connections(), keeps_case=True)
+    return replace(found, connections=connections)
+
+
 def _clients(
     owner: ServedListener, wanted: nodes.ClientValidation | None
 ) -> nodes.ClientValidation | None:
@@ -59,3 +122,20 @@ def stream(view: View, owner: ServedListener, found: nodes.Stream) -> nodes.Stre
     if owner.protocol == "UDP":
         return found
     return replace(found, idle_timeout=rests, connections=asked.traffic.connections)
+
+
+def _entries(
+    _: ObjectRef, found: frozenset[tuple[Section, OnRequests]]
+) -> Iterator[tuple[Section, OnRequests]]:
+    return iter(found)
+
+
+ON_REQUESTS: Index[Section, OnRequests] = Index(
+    "what policies of clients ask of routes", on_requests, _entries
+)
+
+INDEXES = (ON_REQUESTS,)
+KEPT = (
+    Kept(on_requests, tables.GATEWAYS, listenersets.gateway_ref),
+    Kept(on_requests, tables.LISTENER_SETS, listenersets.ref),
+)

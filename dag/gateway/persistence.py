@@ -21,36 +21,39 @@ def added(
     """The policies of a rule, with that of its sessions."""
     if wanted is None:
         return policies
-    return replace(policies or nodes.Policies(), session=_session(wanted, at))
+    rule = at.path.partition("[")[2].partition("]")[0]
+    own = f"{at.subject.namespace}-{at.subject.name}-{rule}"
+    return replace(policies or nodes.Policies(), session=session(wanted, own))
 
 
 def refusals(wanted: SessionPersistence | None, at: Place) -> Iterator[Problem]:
     """Why a session cannot be kept: a cookie's path is sent to clients as it is written."""
-    cookie = wanted.cookie if wanted is not None else None
-    if cookie is not None and not _PATH.fullmatch(cookie.path):
-        why = f"{cookie.path!r} is no path of a cookie: / first, then visible characters without ;"
+    if wanted is not None and (why := refusal(wanted)):
         yield problems.rule_dropped(at.at("sessionPersistence").at("cookie").at("path"), why)
+
+
+def refusal(wanted: SessionPersistence) -> str | None:
+    """Why the field `cookie.path` makes no sense; None if it does."""
+    cookie = wanted.cookie
+    if cookie is None or _PATH.fullmatch(cookie.path):
+        return None
+    return f"{cookie.path!r} is no path of a cookie: / first, then visible characters without ;"
 
 
 _PATH = re.compile("/[!-:<-~]*")
 
 
-def _session(wanted: SessionPersistence, at: Place) -> nodes.SessionPersistence:
+def session(wanted: SessionPersistence, own: str) -> nodes.SessionPersistence:
+    """How a session is kept. Where it has no name, `own` makes one that no other has by chance."""
     if wanted.type == "Header":
         given = wanted.header.name if wanted.header is not None else wanted.session_name
-        return nodes.SessionPersistence(given or _name(at, is_header=True), "Header")
+        return nodes.SessionPersistence(given or f"x-session-{own}", "Header")
     cookie, lifetime = wanted.cookie, _lifetime(wanted)
     if cookie is None:
-        name = wanted.session_name or _name(at, is_header=False)
+        name = wanted.session_name or f"session-{own}"
         return nodes.SessionPersistence(name, lifetime=lifetime)
-    name = cookie.name or _name(at, is_header=False)
+    name = cookie.name or f"session-{own}"
     return nodes.SessionPersistence(name, lifetime=lifetime, path=cookie.path)
-
-
-def _name(at: Place, *, is_header: bool) -> str:
-    """One that no other rule of the host has by chance."""
-    own = f"{at.subject.namespace}-{at.subject.name}-{at.path.partition('[')[2].partition(']')[0]}"
-    return f"x-session-{own}" if is_header else f"session-{own}"
 
 
 def _lifetime(wanted: SessionPersistence) -> float | None:

@@ -5,12 +5,13 @@ other is told. What a policy asks for is never weakened: if none of its authorit
 backends get nothing. Elsewhere: what its owner is told (`policystatus`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from crds.gateway.backendtlspolicy import BackendTLSPolicy, BackendTLSPolicyValidation
 from crds.gateway.known import unknown_values
 from crds.gateway.references import LocalObjectReference
+from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag import nodes, tables
@@ -25,11 +26,13 @@ from dag.seniority import Senior, senior
 
 
 class Target(NamedTuple):
-    """A Service, or one of its ports."""
+    """A Service or Backend, or one of its ports."""
 
     service: NamespacedName
     section: str = ""
-    """The name of the port; every port that no other policy names, if empty."""
+    """The name of the port, the number of a Backend's; every port that no other policy names, if
+    empty."""
+    kind: str = "Service"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,13 @@ def winner(view: View, target: Target) -> NamespacedName | None:
 @query
 def tls_towards(view: View, port: nodes.ServicePort) -> nodes.UpstreamTls | Problem | None:
     """How TLS is spoken to a Service port; why it cannot be; None where no policy is there."""
-    named = view.ask(winner, Target(port.service, port.port_name)) if port.port_name else None
-    policy = named or view.ask(winner, Target(port.service))
+    return towards(view, Target(port.service, port.port_name))
+
+
+def towards(view: View, target: Target) -> nodes.UpstreamTls | Problem | None:
+    """The same of a Service or Backend, at one of its ports if it is named."""
+    named = view.ask(winner, target) if target.section else None
+    policy = named or view.ask(winner, target._replace(section=""))
     if policy is None:
         return None
     return view.ask(wanted, policy).tls or referents.policy_not_met(policy)
@@ -83,18 +91,24 @@ def _findings(
         field = Place(at.subject, f"{at.path}.{unknown.path}")
         yield complaints.policy_value_not_known(field, unknown.message)
     known = validation.well_known_ca_certificates
+    yield from trusted(view, validation.ca_certificate_refs, known, at)
+
+
+def trusted(
+    view: View, references: Sequence[LocalObjectReference], known: str | None, at: Place
+) -> tuple[ObjectRef | Problem, ...]:
+    """The objects with the authorities of a policy or backend, and what is wrong with them."""
     if known not in (None, "System"):
         field = at.at("wellKnownCACertificates")
-        yield complaints.policy_value_not_known(field, f"{known!r} is not known; System is")
+        return (complaints.policy_value_not_known(field, f"{known!r} is not known; System is"),)
     if known is not None:
-        return
-    found = [
+        return ()
+    found = tuple(
         _authority(view, it, at.at("caCertificateRefs", index))
-        for index, it in enumerate(validation.ca_certificate_refs)
-    ]
-    yield from found
-    if not any(isinstance(it, ObjectRef) for it in found):
-        yield problems.no_valid_authority(at)
+        for index, it in enumerate(references)
+    )
+    is_empty = not any(isinstance(it, ObjectRef) for it in found)
+    return (*found, problems.no_valid_authority(at)) if is_empty else found
 
 
 def _authority(view: View, reference: LocalObjectReference, at: Place) -> ObjectRef | Problem:
@@ -126,12 +140,16 @@ def _tls(
 
 
 def targets(found: BackendTLSPolicy) -> tuple[Target, ...]:
-    """The Services that a policy is for; it stands in their namespace."""
+    """The Services and Backends that a policy is for; it stands in their namespace."""
     return tuple(
-        Target(NamespacedName(found.metadata.namespace, it.name), it.section_name or "")
+        Target(NamespacedName(found.metadata.namespace, it.name), it.section_name or "", it.kind)
         for it in found.spec.target_refs
-        if (it.group, it.kind) == ("", "Service")
+        if (it.group, it.kind) in TARGETS
     )
+
+
+TARGETS = frozenset({("", "Service"), (ENVOY_GATEWAY, "Backend")})
+"""The kinds that a policy may be for."""
 
 
 def _by_target(_: NamespacedName, found: BackendTLSPolicy) -> Iterator[tuple[Target, Senior]]:
@@ -139,7 +157,7 @@ def _by_target(_: NamespacedName, found: BackendTLSPolicy) -> Iterator[tuple[Tar
 
 
 POLICIES: Index[Target, Senior] = Index(
-    "BackendTLSPolicies of a Service", tables.BACKEND_TLS_POLICIES, _by_target
+    "BackendTLSPolicies of a Service or Backend", tables.BACKEND_TLS_POLICIES, _by_target
 )
 
 INDEXES = (POLICIES,)

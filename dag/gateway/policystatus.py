@@ -1,7 +1,7 @@
-"""What the owner of a BackendTLSPolicy or XBackend is told, by each Gateway that it matters to.
+"""What the owner of a BackendTLSPolicy, XBackend or Backend is told, where Gateways lead to it.
 
-Those are the Gateways whose routes, filters of listeners or traces lead to one of its Services
-(GEP-713), or to the XBackend. They are found through indexes of what each route or Gateway reaches,
+Those are the Gateways whose routes, filters of listeners or traces lead to one of its targets
+(GEP-713), or to the backend. They are found through indexes of what each route or Gateway reaches,
 so one that comes or goes wakes only the policies of its own Services.
 """
 
@@ -12,13 +12,14 @@ from crds.gateway.backendtlspolicy import BackendTLSPolicy, PolicyTarget
 from crds.gateway.references import ParentReference
 from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
-from dag import hints, tables
+from dag import backendaddresses, hints, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import (
     attachment,
     backends,
     conditions,
+    envoybackends,
     listenerfilters,
     listenersets,
     policies,
@@ -31,18 +32,15 @@ from dag.problems import gateway as problems
 from dag.problems import policies as complaints
 from dag.problems.places import Place
 from dag.problems.reasons import ConditionType
-from dag.statuses import AncestorStatus, Condition, PolicyStatus
-
-MOST_ANCESTORS = 16
-"""As many as the API stores."""
+from dag.statuses import AncestorStatus, BackendStatus, Condition, PolicyStatus, most_ancestors
 
 Reached = tuple[ObjectRef, NamespacedName]
-"""A Service or XBackend, and a Gateway through which it is reached."""
+"""A Service, XBackend or Backend, and a Gateway through which it is reached."""
 
 
 @query
 def reached(view: View, ref: ObjectRef) -> frozenset[Reached]:
-    """The Services and XBackends that a route leads to, with each Gateway that has it."""
+    """The Services and other backends that a route leads to, with each Gateway that has it."""
     found = view.ask(attachment.attachment, ref)
     if found is None:
         return frozenset()
@@ -53,7 +51,7 @@ def reached(view: View, ref: ObjectRef) -> frozenset[Reached]:
 
 @query
 def reached_by_filters(view: View, holder: ObjectRef) -> frozenset[Reached]:
-    """The Services and XBackends that the filters of a Gateway or ListenerSet ask, and those that
+    """The Services and other backends that the filters of a Gateway or ListenerSet ask, or that
     get the spans of a Gateway; with the Gateway."""
     found = view.read(tables.BY_KIND[holder.kind], holder.key)
     gateway = view.ask(listenersets.gateway_of, holder)
@@ -68,36 +66,51 @@ def reached_by_filters(view: View, holder: ObjectRef) -> frozenset[Reached]:
 
 @query
 def backend_tls_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What a policy is told; None if no Gateway of ours leads to its Services."""
+    """What a policy is told; None if no Gateway of ours leads to its targets."""
     found = view.read(tables.BACKEND_TLS_POLICIES, key)
     if found is None:
         return None
-    services = [ObjectRef("Service", *it.service) for it in policies.targets(found)]
-    gateways = _gateways(view, services)
-    return _status(view, gateways, _conditions(_told(view, key, found))) if gateways else None
+    targets = [ObjectRef(it.kind, *it.service) for it in policies.targets(found)]
+    gateways = gateways_to(view, targets)
+    return policy_status(view, gateways, _conditions(_told(view, key, found))) if gateways else None
 
 
 @query
 def xbackend(view: View, key: NamespacedName) -> PolicyStatus | None:
     """What an XBackend is told; None if no Gateway of ours leads to it."""
-    gateways = _gateways(view, [ObjectRef(xbackends.KIND, *key)])
+    gateways = gateways_to(view, [ObjectRef(xbackends.KIND, *key)])
     if not gateways or view.read(tables.XBACKENDS, key) is None:
         return None
     told = view.ask(xbackends.wanted, key).problems
-    return _status(view, gateways, _conditions(told, "the backend is served"))
+    conditions = _conditions(told, "the backend is served")
+    return policy_status(view, gateways, conditions, xbackends.KIND)
 
 
-def _gateways(view: View, reached: Iterable[ObjectRef]) -> list[NamespacedName]:
+@query
+def backend(view: View, key: NamespacedName) -> BackendStatus | None:
+    """What a Backend is told; None if no Gateway of ours leads to it: others may speak there."""
+    gateways = gateways_to(view, [ObjectRef(envoybackends.KIND, *key)])
+    if not gateways or view.read(tables.BACKENDS, key) is None:
+        return None
+    told, good = view.ask(envoybackends.wanted, key).problems, "the backend is served"
+    return BackendStatus((conditions.condition(ConditionType.Accepted, told, good),))
+
+
+def gateways_to(view: View, reached: Iterable[ObjectRef]) -> list[NamespacedName]:
+    """The Gateways of ours that lead to one of several backends, sorted."""
     indexes = (GATEWAYS, FILTERING)
     return sorted({it for ref in reached for index in indexes for it in view.bucket(index, ref)})
 
 
-def _status(
-    view: View, gateways: Sequence[NamespacedName], told: Iterable[Condition]
+def policy_status(
+    view: View,
+    gateways: Sequence[NamespacedName],
+    told: Iterable[Condition],
+    kind: str = "BackendTLSPolicy",
 ) -> PolicyStatus:
-    """The same, in the name of each Gateway."""
+    """What is told in the name of each Gateway, as far as there is room."""
     name, conditions_ = view.ask(settings.controller_name, ()), tuple(told)
-    first = gateways[:MOST_ANCESTORS]
+    first = gateways[: most_ancestors(kind)]
     return PolicyStatus(tuple(AncestorStatus(_named(it), name, conditions_) for it in first))
 
 
@@ -125,16 +138,20 @@ def _conflicts(view: View, key: NamespacedName, found: BackendTLSPolicy) -> Iter
 
 
 def _target(view: View, target: PolicyTarget, key: NamespacedName, at: Place) -> Iterator[Problem]:
-    if (target.group, target.kind) != ("", "Service"):
+    if (target.group, target.kind) not in policies.TARGETS:
         kind = f"{target.group}/{target.kind}".lstrip("/")
-        yield complaints.policy_target_not_found(at, f"kind {kind} is not supported; use Service")
+        why = f"kind {kind} is not supported; use Service or {envoybackends.KIND}"
+        yield complaints.policy_target_not_found(at, why)
         return
-    name = NamespacedName(key.namespace, target.name)
-    ports = view.ask(port_names, name)
+    ref = ObjectRef(target.kind, key.namespace, target.name)
+    of_kind = port_numbers if target.kind == envoybackends.KIND else port_names
+    ports = view.ask(of_kind, ref.key)
     if ports is None:
-        yield complaints.policy_target_not_found(at, _not_found(view, name))
+        yield complaints.policy_target_not_found(at, _not_found(view, ref))
     elif target.section_name is not None and target.section_name not in ports:
-        why = f"Service {name} has no port {target.section_name}"
+        why = f"{ref} has no port {target.section_name}"
+        if target.kind == envoybackends.KIND:
+            why = f"not all endpoints of {ref} have the port {target.section_name}"
         yield complaints.policy_target_not_found(at, why)
 
 
@@ -143,6 +160,16 @@ def port_names(view: View, service: NamespacedName) -> frozenset[str] | None:
     """The names of the ports of a Service; None if it is not there."""
     found = view.read(tables.SERVICES, service)
     return frozenset(it.name for it in found.spec.ports) if found is not None else None
+
+
+@query
+def port_numbers(view: View, backend_: NamespacedName) -> frozenset[str] | None:
+    """The port that all endpoints of a Backend have, if they have one; None if it is not there."""
+    found = view.read(tables.BACKENDS, backend_)
+    if found is None:
+        return None
+    ports = {it.port for it in view.ask(backendaddresses.located, backend_).endpoints}
+    return frozenset(map(str, ports)) if len(ports) == 1 else frozenset()
 
 
 def _conditions(told: Iterable[Problem], good: str = "the policy holds") -> Iterator[Condition]:
@@ -156,11 +183,11 @@ def _gateway(_: ObjectRef, found: frozenset[Reached]) -> Iterator[tuple[ObjectRe
 
 
 GATEWAYS: Index[ObjectRef, NamespacedName] = Index(
-    "Gateways that lead to a Service or XBackend", reached, _gateway
+    "Gateways that lead to a backend", reached, _gateway
 )
 
 FILTERING: Index[ObjectRef, NamespacedName] = Index(
-    "Gateways whose filters ask a Service or XBackend", reached_by_filters, _gateway
+    "Gateways whose filters ask a backend", reached_by_filters, _gateway
 )
 
 INDEXES = (GATEWAYS, FILTERING)
@@ -171,6 +198,5 @@ KEPT = (
 )
 
 
-def _not_found(view: View, name: NamespacedName) -> str:
-    hint = hints.hint(view, ObjectRef("Service", *name))
-    return f"Service {name} not found{hint}"
+def _not_found(view: View, ref: ObjectRef) -> str:
+    return f"{ref} not found{hints.hint(view, ref)}"

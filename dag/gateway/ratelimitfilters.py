@@ -10,6 +10,7 @@ rule (by its name, else by its matches), the filter and its rule. Elsewhere: wha
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from crds.meta import ObjectRef
 from dag import counting, nodes
 from dag.engine.view import View
 from dag.gateway.filterlimits import KIND, RULES
@@ -40,9 +41,8 @@ def _limits(view: View, reference: Reference) -> Iterator[nodes.Limit]:
         raise Refused(problems.filter_not_found(at, f"{KIND} {target}: {obstacle}"))
     if isinstance(rules, Problem):
         raise Refused(problems.filter_not_valid(at, f"{KIND} {target}: {rules.message}"))
-    route = "/".join(at.subject)
     for it in rules:
-        yield nodes.Limit(target, it.name, bucket=(route,), entries=it.entries)
+        yield nodes.Limit(ObjectRef(KIND, *target), it.name, it.entries)
 
 
 def of_rules(
@@ -50,12 +50,3 @@ def of_rules(
 ) -> tuple[str, ...]:
     """The identities of the rules of a route: by their names, else by their matches."""
     return named(name or matches for name, matches in asked)
-
-
-def of_rule(route: nodes.Route, rule: str) -> nodes.Route:
-    """A route whose limits are those of this rule of its object, and of no other."""
-    found = route.policies
-    if found is None or found.limits is None:
-        return route
-    limits = (replace(it, bucket=(*it.bucket, rule)) for it in found.limits)
-    return replace(route, policies=replace(found, limits=tuple(limits)))

@@ -31,8 +31,8 @@ def rules(view: View, ref: ObjectRef) -> Rules:
 
 def kept(query_: Query[ObjectRef, Any]) -> tuple[Kept, ...]:
     """A query whose answers are kept for every route of every kind."""
-    return tuple(Kept(query_, tables.BY_KIND[kind], _named(kind)) for kind in KINDS)
+    return tuple(Kept(query_, tables.BY_KIND[kind], ref_of(kind)) for kind in KINDS)
 
 
-def _named(kind: str) -> Callable[[NamespacedName], Hashable]:
+def ref_of(kind: str) -> Callable[[NamespacedName], Hashable]:
     return lambda key: ObjectRef(kind, *key)

@@ -110,8 +110,10 @@ def told(view: View, ref: ObjectRef) -> Iterator[Problem]:
 
 
 def _unreachable(own: Place, cluster: nodes.Cluster) -> Problem:
-    asks = "it" if cluster.port.kind == "XBackend" else "a BackendTLSPolicy"
+    asks = "a BackendTLSPolicy" if cluster.port.kind == "Service" else "it"
     why = f"{asks} asks for TLS" if cluster.tls is not None else "it is a name that DNS resolves"
+    if cluster.tls is None and cluster.dns is None:
+        why = "it is no Service, or has a fallback"
     text = f"gRPC clients without a proxy do not reach {cluster.port.owner}: {why}"
     return problems.backend_protocol_not_supported(own.at("rules"), text)
 
@@ -123,4 +125,5 @@ def _beyond(at: Place) -> Problem:
 def is_reachable(cluster: nodes.Cluster) -> bool:
     """Whether a client can be told to go there itself: TLS is its own affair, and names of other
     machines are not resolved for it."""
-    return cluster.tls is None and cluster.dns is None
+    is_service = cluster.port.kind == "Service" and not cluster.members
+    return is_service and cluster.tls is None and cluster.dns is None

@@ -7,12 +7,12 @@ are told. A share that leads nowhere is refused: the connection is closed.
 from collections.abc import Iterator
 
 from crds.gateway.streams import StreamRule
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
 from dag import nodes, tables
 from dag.engine.view import View, query
 from dag.foreign import ignored
-from dag.gateway import backends
+from dag.gateway import backends, failover
 from dag.gateway.envoypolicies import (
     extensionpolicies,
     policytargets,
@@ -22,7 +22,7 @@ from dag.gateway.envoypolicies import (
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
-from dag.problems.places import Place
+from dag.problems.places import Place, gathered
 
 
 @query
@@ -60,8 +60,14 @@ def _guards(view: View, ref: ObjectRef) -> Iterator[ObjectRef]:
     if found is not None and extensionpolicies.EFFECTS.of(view, found):
         yield ObjectRef(extensionpolicies.KIND, *found)
     found = policytargets.of_parts(view, trafficpolicies.POLICIES, ref)
-    if found is not None and trafficpolicies.EFFECTS.of(view, found).is_closed:
+    if found is not None and _closes(view, found):
         yield ObjectRef(trafficpolicies.KIND, *found)
+
+
+def _closes(view: View, policy: NamespacedName) -> bool:
+    """Whether a BackendTrafficPolicy closes its routes, which of merged ones listeners know."""
+    effects = trafficpolicies.EFFECTS
+    return not effects.is_merging(view, policy) and effects.of(view, policy).is_closed
 
 
 def _shares(
@@ -69,12 +75,7 @@ def _shares(
 ) -> tuple[tuple[nodes.WeightedCluster, ...], list[Problem]]:
     found = list(backends.clusters(view, rule.backend_refs, at))
     told = [it for it in found if isinstance(it, Problem)]
-    return tuple(_weighted(rule, (it for it in found if not isinstance(it, Problem)))), told
-
-
-def _weighted(
-    rule: StreamRule, clusters: Iterator[nodes.Cluster | None]
-) -> Iterator[nodes.WeightedCluster]:
-    for reference, cluster in zip(rule.backend_refs, clusters, strict=True):
-        if reference.weight > 0:
-            yield nodes.WeightedCluster(cluster, reference.weight)
+    clusters = [it for it in found if not isinstance(it, Problem)]
+    shares, more = gathered(failover.shares(view, rule.backend_refs, clusters, at))
+    weighted = (nodes.WeightedCluster(*it) for it in shares if it.weight > 0)
+    return tuple(weighted), [*told, *more]

@@ -72,7 +72,8 @@ def _address(view: View, found: XBackend, own: Place) -> Findings[nodes.DnsAddre
         yield problems.value_not_valid(own.at("port").at("number"), "must be set")
         return None
     if spec.external_hostname is None:
-        yield problems.value_not_supported(own.at("type"), "pods are not selected here")
+        why = "EndpointSelector is not served; refer to a Service with the same selector instead"
+        yield problems.value_not_supported(own.at("type"), why)
         return None
     if not view.ask(settings.external_names, ()):
         why = "ExternalHostname needs enableExternalNameService: true in the ContourConfiguration"

@@ -85,6 +85,8 @@ class ClientTraffic:
 
     address: ClientAddress | None = None
     envoy_headers: bool | None = None
+    hides_limits: bool = False
+    """Answers tell nothing of rate limits where no rule asks for that."""
     underscores: Underscores | None = None
     escaped_slashes: EscapedSlashes | None = None
     merge_slashes: bool | None = None
@@ -114,6 +116,8 @@ class ClientTraffic:
     max_requests: int | None = None
     connections: OpenConnections | None = None
     trailers: bool | None = None
+    keeps_case: bool = False
+    """Names of headers of HTTP/1 stay in upper and lower case."""
     abrupt_end: bool | None = None
     """A connection that is too old is closed at once."""
     ignored_upgrades: tuple[ValueMatch, ...] = ()

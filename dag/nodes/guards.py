@@ -8,11 +8,21 @@ host's of the same kind, `OFF` takes it away. Durations are seconds.
 
 from typing import Final, Literal
 
-from crds.meta import NamespacedName, ObjectRef
+from crds.meta import ObjectRef
 from crds.records import dataclass
 from dag.nodes.access import Access, IpFilter
+from dag.nodes.answers import Compressor, ErrorPage, Fault
 from dag.nodes.authentication import Authentication
-from dag.nodes.texts import HeaderMatch, ValueMatch
+from dag.nodes.limits import (
+    GenericKey,
+    Limit,
+    LocalLimits,
+    LocalRateLimit,
+    RateLimits,
+    RemoteAddress,
+)
+from dag.nodes.logins import Login
+from dag.nodes.texts import ValueMatch
 from dag.nodes.tokens import Jwt
 from dag.nodes.upstreams import Cluster, ExtensionCluster, LocalCluster
 
@@ -68,7 +78,7 @@ class Authorization:
     """A server decides over each request; unless `fail_open`, no answer of it is a 403."""
 
     cluster: ExtensionCluster | Cluster
-    protocol: Literal["grpc", "http"] = "grpc"
+    protocol: Literal["http", "grpc"] = "grpc"
     authority: str = ""
     """Of gRPC calls; of HTTP ones the request's own."""
     timeout: float | None = None
@@ -101,114 +111,6 @@ class ListenerFilter:
     """The Gateway or ListenerSet that has it."""
 
 
-LIMIT_STATUSES: Final = frozenset(
-    {*range(400, 418), *range(421, 425), 426, 428, 429, 431, *range(500, 509), 510, 511}
-)
-"""What Envoy can answer to whoever asks too often; it refuses any other status there."""
-
-
-@dataclass(frozen=True, slots=True)
-class LocalRateLimit:
-    """So many requests a time, per Envoy. On a virtual host, its routes share them."""
-
-    requests: int
-    unit: Literal["second", "minute", "hour"]
-    burst: int = 0
-    status: int = 429
-    """One of `LIMIT_STATUSES`."""
-    response_headers: tuple[tuple[str, str], ...] = ()
-    """Added to the refusal."""
-
-
-@dataclass(frozen=True, slots=True)
-class GenericKey:
-    """A fixed entry of a descriptor."""
-
-    value: str
-    key: str = "generic_key"
-
-
-@dataclass(frozen=True, slots=True)
-class RequestHeader:
-    """The value of a header; without the header there is no descriptor."""
-
-    name: str
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
-class HeaderValueMatch:
-    """An entry if headers match, or (unless `expect`) if they do not."""
-
-    headers: tuple[HeaderMatch, ...]
-    value: str
-    expect: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class RemoteAddress:
-    """The client's address."""
-
-
-DescriptorEntry = GenericKey | RequestHeader | HeaderValueMatch | RemoteAddress
-
-
-@dataclass(frozen=True, slots=True)
-class ClientRange:
-    """The range that the client's address is in; another range is no value that is counted."""
-
-    cidr: str
-    """In its canonical form."""
-
-
-CountedEntry = HeaderValueMatch | RequestHeader | ClientRange | RemoteAddress
-
-
-LimitUnit = Literal["Second", "Minute", "Hour", "Day"]
-"""The windows in which requests are counted for RateLimitFilters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """A rule of a RateLimitFilter on the requests of a rule of a route.
-
-    Requests are counted by a rate limit service, which alone is told how many may pass. Each
-    listener and host has a count of its own, and so has each value of what is counted apart
-    (`RequestHeader`, `RemoteAddress`).
-    """
-
-    filter: NamespacedName
-    rule: str
-    """Of the filter, by identity."""
-    bucket: tuple[str, ...]
-    """Whose requests are counted together: the route and its rule, by identity."""
-    entries: tuple[CountedEntry, ...]
-    """All have to hold, or the request is not counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class RateLimits:
-    """Descriptors sent to the rate limit service (`RateLimitService` of the settings).
-
-    Envoy does not ask for redirects and direct answers: rules warn there. On a route these
-    replace those of the virtual host.
-    """
-
-    descriptors: tuple[tuple[DescriptorEntry, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorPage:
-    """What clients see in place of an error answer, whoever answered."""
-
-    statuses: tuple[tuple[int, int], ...]
-    """Ranges of status codes, the end not included."""
-    body: str = ""
-    content_type: str = "text/plain"
-    status: int | None = None
-    """In place of the original one."""
-
-
 @dataclass(frozen=True, slots=True)
 class SessionPersistence:
     """Requests of a session go to the endpoint of its first one (stateful: in the cookie)."""
@@ -228,17 +130,21 @@ class Policies:
     csrf: Csrf | Off | None = None
     ip_filter: IpFilter | Off | None = None
     authentication: Authentication | Off | None = None
+    login: Login | None = None
     jwt: Jwt | Off | None = None
     authorization: Authorization | Off | None = None
     access: Access | Off | None = None
-    local_rate_limit: LocalRateLimit | Off | None = None
+    local_rate_limit: LocalRateLimit | LocalLimits | Off | None = None
     rate_limits: RateLimits | Off | None = None
     limits: tuple[Limit, ...] | None = None
-    """Of RateLimitFilters; only on routes."""
+    """Of RateLimitFilters and BackendTrafficPolicies; only on routes."""
     body_limit: int | Off | None = None
     """Bytes; the request is buffered, and answered 413 beyond it."""
     error_pages: tuple[ErrorPage, ...] | Off | None = None
     session: SessionPersistence | Off | None = None
+    fault: Fault | Off | None = None
+    compressors: tuple[Compressor, ...] | Off | None = None
+    """The preferred one first; in place of the algorithm of the settings."""
 
 
 # What stands before bytes that nobody reads.

@@ -2,13 +2,14 @@
 
 from typing import Literal, NamedTuple
 
+from crds.fields import SameSite
 from crds.meta import ObjectRef
 from crds.records import dataclass
-from dag.nodes.guards import Policies
+from dag.nodes.guards import Policies, SessionPersistence
 from dag.nodes.hooks import ForeignKey
 from dag.nodes.listeners import SecureHost, Tls
 from dag.nodes.matches import Match
-from dag.nodes.texts import HeaderPolicy
+from dag.nodes.texts import HeaderPolicy, Value
 from dag.nodes.tokens import JwtProvider
 from dag.nodes.upstreams import Cluster
 
@@ -21,7 +22,7 @@ class CookieRewrite:
     path: str | None = None
     domain: str | None = None
     secure: bool | None = None
-    same_site: Literal["Strict", "Lax", "None"] | None = None
+    same_site: SameSite | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +37,35 @@ class Backend:
     """Replaces the host, for this share only."""
     cookies: tuple[CookieRewrite, ...] = ()
     """Applied before those of the route."""
+    session: SessionPersistence | None = None
+    """Requests of a session that come to this share go to one endpoint."""
+
+
+class Substitution(NamedTuple):
+    """An RE2 expression, and what replaces each part of a path that it matches."""
+
+    pattern: str
+    text: str
+    """`\\1` is the first group, `\\0` the whole match, `\\\\` a backslash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What of the request line changes before it reaches the backend; at most one path change."""
+    """What of the request line changes before it reaches the backend; at most one change of the
+    host, and one of the path."""
 
     host: str = ""
     full_path: str | None = None
     prefix: str | None = None  # replaces what the route's path matched
     host_header: str = ""
     """The host becomes the value of this request header."""
+    host_from_path: Substitution | None = None
+    """The host becomes what this makes of the path."""
+    host_of_endpoint: bool = False
+    """The host becomes the name of the endpoint, where it has one."""
+    tells_host: bool = False
+    """The original host is appended to `X-Forwarded-Host` where another one replaces it."""
+    path: Substitution | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +80,8 @@ class Retry:
     """Seconds before the first retry, doubled for each further one."""
     max_backoff: float | None = None
     """Ten times `backoff` if None."""
+    per_priority: int | None = None
+    """Tries that go to endpoints of one priority before those of another one get any."""
 
 
 class Mirror(NamedTuple):
@@ -83,6 +104,8 @@ class HashPolicy:
     """Of cookies: Envoy sets one that lives so many seconds; 0: for the browser's session."""
     path: str = ""
     """Of cookies."""
+    attributes: tuple[tuple[str, str], ...] = ()
+    """Further ones of the cookie that Envoy sets, sorted."""
     is_terminal: bool = False
     """If it yields a value, the ones after it do not count."""
 
@@ -94,7 +117,7 @@ class InternalRedirect:
     max_redirects: int = 1
     codes: tuple[int, ...] = ()
     """302 if empty."""
-    cross_scheme: Literal["Never", "Always", "SafeOnly"] = "Never"
+    cross_scheme: Literal["Always", "Never", "SafeOnly"] = "Never"
     deny_repeated_route: bool = False
 
 
@@ -133,7 +156,9 @@ class Respond:
     """The request is answered here."""
 
     status: int
-    body: str = ""
+    body: Value = ""
+    headers: HeaderPolicy | None = None
+    """Changes of the headers of the answer, before those of the route."""
 
 
 Action = Forward | Redirect | Respond
@@ -153,7 +178,9 @@ class Route:
     extensions: tuple[ForeignKey, ...] = ()
     """Objects of kinds of extensions that its rule refers to, in their order."""
     attached: tuple[ObjectRef, ...] = ()
-    """The policies that apply to it, of each kind one."""
+    """The policies that apply to it: of each kind one, or two that are merged, the nearer first."""
+    rule: str = ""
+    """The rule of the origin, by identity: what is counted of its routes is counted together."""
 
 
 class ServerNames(NamedTuple):

@@ -32,11 +32,14 @@ Value = str | Format
 """The value of a header: literal text, or text with operators."""
 
 
+Operation = Literal["exact", "prefix", "suffix", "contains", "regex", "present"]
+
+
 @dataclass(frozen=True, slots=True)
 class ValueMatch:
     """What the value of a header, cookie or query parameter must be."""
 
-    operator: Literal["exact", "prefix", "suffix", "contains", "regex", "present"]
+    operator: Operation
     value: str = ""
     ignore_case: bool = False
     """Not of a regex: that says it itself, by `(?i)`."""

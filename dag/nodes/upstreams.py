@@ -9,25 +9,31 @@ from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
+from dag.nodes.clients import Keepalive, Pings
+from dag.nodes.injections import Injection
 
+LookupFamily = Literal["IPv4", "IPv6", "IPv4Preferred", "IPv6Preferred", "IPv4AndIPv6"]
 TlsVersion = Literal["1.2", "1.3"]
 TLS_VERSIONS: tuple[TlsVersion, ...] = ("1.2", "1.3")
 
 
 @dataclass(frozen=True, slots=True)
 class ServicePort:
-    """A port of a Service, by which its endpoints are found; or that of an XBackend."""
+    """A port of a Service, by which its endpoints are found; or that of an XBackend or Backend, or
+    of a server that a SecurityPolicy names by a URL."""
 
     service: NamespacedName
     port: int
     """The Service's port number."""
     port_name: str = ""
-    kind: Literal["Service", "XBackend"] = field(default="Service", repr=False)
+    kind: Literal["Service", "XBackend", "Backend", "SecurityPolicy"] = field(
+        default="Service", repr=False
+    )
     """Not in the representation: names of resources are made from that, and are to stay."""
 
     @property
     def owner(self) -> ObjectRef:
-        """The Service or XBackend."""
+        """The Service, XBackend, Backend or SecurityPolicy."""
         return ObjectRef(self.kind, *self.service)
 
 
@@ -46,6 +52,8 @@ class Trust(NamedTuple):
     """Secrets or ConfigMaps with `ca.crt`, sorted; all of them are trusted."""
     revocations: NamespacedName | None = None
     """A Secret with `crl.pem`; a connection with what it revokes is refused."""
+    lists: tuple[ObjectRef, ...] = ()
+    """Secrets or ConfigMaps with `ca.crl`, sorted, to the same effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,8 @@ class UpstreamTls:
     """One of them must be in the certificate; any certificate of the authorities, if empty."""
     sni: str = ""
     """The server name asked for; none, if empty."""
+    sni_of: Literal["", "request", "endpoint"] = ""
+    """Whose name is asked for instead, and must be in the certificate if any is checked."""
     client_certificate: NamespacedName | None = None
     minimum: TlsVersion | None = None
     maximum: TlsVersion | None = None
@@ -90,7 +100,7 @@ class HealthCheck:
     """Active checks: an endpoint that fails them gets no requests."""
 
     path: str = ""
-    """Asked for by HTTP; if empty, a TCP connection must open."""
+    """Asked for by HTTP; if empty, a TCP connection must open, or a gRPC service answers."""
     host: str = ""
     interval: float = 10.0
     timeout: float = 2.0
@@ -98,6 +108,18 @@ class HealthCheck:
     healthy_threshold: int = 2
     statuses: tuple[tuple[int, int], ...] = ()
     """Ranges of healthy answers, the end not included; 200 if empty."""
+    retriable: tuple[tuple[int, int], ...] = ()
+    """Ranges of answers that count as one failed check; every other one is one at once."""
+    method: str = ""
+    """`GET`, if empty."""
+    jitter: float | None = None
+    """Seconds by which the first check may be late."""
+    sent: bytes = b""
+    """The body of the request, or what is sent on the TCP connection."""
+    expected: bytes = b""
+    """What must be in the answer; anything, if empty."""
+    grpc_service: str | None = None
+    """The service that gRPC is asked for, `""` for the server; None: no gRPC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +132,68 @@ class OutlierDetection:
     ejection_time: float | None = None
     max_ejection_time: float | None = None
     max_ejection_percent: int | None = None
+    local_failures: int | None = None
+    """Failed connections in a row; if set, they are counted apart from answers."""
+    failure_percent: int | None = None
+    """Errors among the answers of an endpoint."""
+    ejects_one: bool = False
+    """One endpoint may be left out whatever the share is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Http2:
+    """How HTTP/2 is spoken to a backend; it has no effect on one that does not speak it."""
+
+    stream_window: int | None = None
+    """Bytes that a backend may send ahead of an answer; None as in the settings (`Upstreams`)."""
+    connection_window: int | None = None
+    max_streams: int | None = None
+    """Requests on a connection at a time; what the backend says, if None."""
+    ends_stream_only: bool | None = None
+    """Whether an invalid answer ends itself alone, not its connection."""
+    pings: Pings | None = None
+
+
+class Preconnect(NamedTuple):
+    """Connections that are opened ahead, as a multiple of those that are needed."""
+
+    per_endpoint: float | None = None
+    predictive: float | None = None
+
+
+class DnsSettings(NamedTuple):
+    """How the name of a cluster is resolved."""
+
+    refresh: float | None = None
+    """Seconds after which it is resolved again."""
+    by_ttl: bool = False
+    """It is resolved again when its record expires."""
+    family: LookupFamily | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """How connections to a backend are opened, kept, and closed."""
+
+    keepalive: Keepalive | None = None
+    buffer_limit: int | None = None
+    """Bytes that are buffered for each; None as in the settings (`Upstreams`)."""
+    max_requests: int | None = None
+    """Requests that each may carry; 0 is without limit, None as in the settings (`Upstreams`)."""
+    max_age: float | None = None
+    max_stream: float | None = None
+    """How long a request and its answer may take."""
+    preconnect: Preconnect | None = None
+    proxy_protocol: Literal["V1", "V2"] | None = None
+    http2: Http2 | None = None
+    dns: DnsSettings | None = None
+    """Of a cluster with a name."""
+    kernel_buffer: int | None = None
+    """Bytes that the kernel buffers for each, in either direction."""
+    follows_client: bool = False
+    """HTTP is spoken in the version of the client."""
+    keeps_case: bool = False
+    """Names of headers of HTTP/1 stay in upper and lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +214,29 @@ class CircuitBreakers:
     requests: int | None = None
     retries: int | None = None
     connections_per_host: int | None = None
-    retry_budget_percent: float | None = None
-    """Retries, as a share of the active requests; replaces `retries`."""
-    min_retries: int | None = None
-    """Retries that the budget always allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryBudget:
+    """How many retries towards a cluster may be under way at once, per Envoy; replaces the number
+    of `CircuitBreakers`."""
+
+    percent: float
+    """The share of the requests that may be retries, from 0 to 100."""
+    interval: float | None = None
+    """Seconds for which a request counts; None: while it is active. Older Envoys than 1.39 know
+    only that."""
+    always: int = 3
+    """Retries that may be under way however few requests count."""
+
+    def joined(self, other: "RetryBudget") -> "RetryBudget":
+        """The smaller of both in each respect."""
+        lasting = [it for it in (self.interval, other.interval) if it is not None]
+        return RetryBudget(
+            min(self.percent, other.percent),
+            min(lasting) if len(lasting) == 2 else None,
+            min(self.always, other.always),
+        )
 
 
 UpstreamProtocol = Literal["http/1.1", "h2c", "h2", "tls"]
@@ -142,12 +245,39 @@ Balancing = Literal["RoundRobin", "Random", "WeightedLeastRequest", "RingHash", 
 """The last two need hash policies on the routes."""
 
 
+class Endpoint(NamedTuple):
+    """An address that takes connections."""
+
+    address: str
+    """An IP address, a name where DNS is asked, or the absolute path of a Unix socket."""
+    port: int
+    """0 for a socket."""
+    hostname: str = ""
+    """The name by which TLS asks for it; its name in DNS, if empty."""
+
+    @property
+    def shown(self) -> str:
+        """As people read it."""
+        return f"{self.address}:{self.port}" if self.port else self.address
+
+
+class Member(NamedTuple):
+    """One of the backends that a cluster is made of: a locality of its endpoints."""
+
+    port: ServicePort
+    names: tuple[Endpoint, ...] = ()
+    """What Envoy resolves, and addresses beside names; without any, the endpoints of the port."""
+    weight: int = 1
+    is_fallback: bool = False
+    """It gets requests only while too few endpoints of the others are healthy."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """A Service port with the policies that Envoy keeps per cluster: one Envoy cluster each."""
 
     port: ServicePort
-    dns: DnsAddress | None = None  # only of ExternalName Services and XBackends
+    dns: DnsAddress | None = None  # only of ExternalName Services, XBackends and Backends
     protocol: UpstreamProtocol = "http/1.1"
     balancing: Balancing = "RoundRobin"
     tls: UpstreamTls | None = None
@@ -158,11 +288,30 @@ class Cluster:
     outliers: OutlierDetection | None = None
     slow_start: SlowStart | None = None
     limits: CircuitBreakers | None = None
+    retry_budget: RetryBudget | None = None
     idle_timeout: float | None = None
     """How long a connection may idle; 0 is without limit."""
     connect_timeout: float | None = None
     prefers_http2: bool = False
     """With TLS: HTTP/2 if the backend offers it, HTTP/1.1 otherwise."""
+    panic_percent: int = 0
+    """The share of healthy endpoints below which sick ones get requests, too."""
+    connections: Connections | None = None
+    table_size: int | None = None
+    """Entries of the table of `Maglev`, a prime; Envoy's 65537 if None."""
+    members: tuple[Member, ...] = ()
+    """The backends that it is made of, if it is of several, or of several names; all of them have
+    names if `dns` is the first of these, none otherwise. `port` is that of the first."""
+    injection: Injection | None = None
+    """The credential that its requests get."""
+
+    @property
+    def names(self) -> tuple[Endpoint, ...]:
+        """What Envoy resolves; nothing where it is told the endpoints."""
+        if self.dns is None:
+            return ()
+        named = tuple(name for it in self.members for name in it.names)
+        return named or (Endpoint(self.dns.host, self.dns.port),)
 
 
 class WeightedPort(NamedTuple):
@@ -198,16 +347,9 @@ class LocalCluster:
 AnyCluster = Cluster | ExtensionCluster | LocalCluster
 
 
-class Endpoint(NamedTuple):
-    """An address that takes connections."""
-
-    address: str
-    port: int
-
-
 @dataclass(frozen=True, slots=True)
 class Endpoints:
-    """The ready endpoints of a Service port, sorted; perhaps none."""
+    """The ready endpoints of a Service port, sorted, or those of a Backend; perhaps none."""
 
     endpoints: tuple[Endpoint, ...] = ()
     left_out: str = ""

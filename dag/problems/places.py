@@ -30,11 +30,16 @@ class Place(NamedTuple):
 
     subject: ObjectRef
     path: str = "spec"
+    lent: tuple[tuple[str, ObjectRef], ...] = ()
+    """Fields below that another object says: their paths, and which one does."""
 
     def at(self, step: str, index: int | None = None) -> "Place":
         """A field below this one, or an item of it."""
         item = "" if index is None else f"[{index}]"
-        return Place(self.subject, f"{self.path}.{step}{item}")
+        path = f"{self.path}.{step}{item}"
+        if not self.lent:
+            return Place(self.subject, path)
+        return Place(dict(self.lent).get(path, self.subject), path, self.lent)
 
     def item(self, index: int | str) -> "Place":
         """An item of this list, or an entry of this map."""

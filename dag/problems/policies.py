@@ -53,9 +53,47 @@ def overridden(owner: Place, target: str, names: tuple[str, ...]) -> Problem:
     return Problem(owner.subject, ConditionType.Overridden, Gateway.Overridden, message, "warning")
 
 
+def merged_with(owner: Place, names: tuple[str, ...]) -> Problem:
+    """A policy of a route that is merged with those of its listeners."""
+    message = f"merged with {', '.join(names)}"
+    return Problem(owner.subject, ConditionType.Merged, Gateway.Merged, message, "warning")
+
+
+def merged_into(owner: Place, target: str, names: tuple[str, ...]) -> Problem:
+    """More specific policies are merged with one, on parts of a target; no names: many are."""
+    who = ", ".join(names) if names else "many more specific ones"
+    message = f"for parts of {target}, policies are merged with it that are more specific: {who}"
+    return Problem(owner.subject, ConditionType.Merged, Gateway.Merged, message, "warning")
+
+
 def policy_field_not_served(field: Place, why: str) -> Problem:
     """A field that has no effect, and opens nothing by that."""
     return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")
+
+
+def no_effect_on_streams(owner: Place, fields: tuple[str, ...], kinds: str) -> Problem:
+    """Fields about requests, of a policy that is for routes without requests, too."""
+    paths = ", ".join(owner.at(it).path for it in fields)
+    message = f"{paths}: has no effect on {kinds}, whose connections have no requests"
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.Accepted, message, "warning")
+
+
+def policy_closes_streams(owner: Place, kinds: str) -> Problem:
+    """A policy that is to guard streams, for which no guard is served."""
+    why = f"is not served for streams, so all connections of its {kinds} are closed"
+    return owner.error(ConditionType.Accepted, Gateway.Invalid, why)
+
+
+def authorization_closes_streams(field: Place, kinds: str) -> Problem:
+    """A policy of a Gateway that says who may connect, which is not served for streams."""
+    why = f"is not served for streams, so all connections of {kinds} are closed"
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
+
+
+def not_asked_by_grpc(field: Place, backends: str) -> Problem:
+    """A check by gRPC of backends that do not speak HTTP/2."""
+    why = f"has no effect on {backends}: only backends that speak HTTP/2 can be checked by gRPC"
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 policy_closes = error(
@@ -77,6 +115,13 @@ def port_is_shared(owner: Place, port: str, why: str, *, is_error: bool) -> Prob
     message = f"does not hold for what all hosts of port {port} share: {why}"
     severity: Literal["error", "warning"] = "error" if is_error else "warning"
     return Problem(owner.subject, ConditionType.Accepted, Gateway.Conflicted, message, severity)
+
+
+def merging_has_no_effect(owner: Place, target: str) -> Problem:
+    """`mergeType` of a policy for what has no other policy above it."""
+    why = f"has no effect on {target}: policies of routes and rules are merged, no others"
+    at = owner.at("mergeType")
+    return at.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def policy_unread(owner: Place) -> Problem:

@@ -1,4 +1,4 @@
-"""What owners of RateLimitFilters can be told.
+"""What owners of RateLimitFilters, and of policies with such limits, can be told.
 
 What is wrong with one is also told on the routes that name it (`gateway`).
 """
@@ -19,6 +19,6 @@ def limits_not_served(owner: Place, found: Problem) -> Problem:
 
 
 def limits_not_counted(owner: Place, why: str, *, is_pending: bool) -> Problem:
-    """A filter that Envoys or the rate limit service do not have (yet)."""
+    """Limits that Envoys or the rate limit service do not have (yet)."""
     reason = Gateway.Pending if is_pending else Gateway.NoResources
     return Problem(owner.subject, ConditionType.Programmed, reason, why)

@@ -50,6 +50,7 @@ class ConditionType(Word):
     AddressesAssigned = auto()
     Conflicted = auto()
     InsecureFrontendValidationMode = auto()
+    Merged = auto()
     Overridden = auto()
     OverlappingTLSConfig = auto()
     PartiallyInvalid = auto()
@@ -170,6 +171,7 @@ class Gateway(Word):
     InvalidRouteKinds = auto()
     ListenersNotResolved = auto()
     ListenersNotValid = auto()
+    Merged = auto()
     NoMatchingListenerHostname = auto()
     NoMatchingParent = auto()
     NoResources = auto()
@@ -254,6 +256,13 @@ class Referent(Word):
     PortNotFound = auto()
     PortNotTCP = auto()
     ServiceNotFound = auto()
+
+
+class EnvoyGateway(Word):
+    """Reasons of Envoy Gateway that the Gateway API does not have."""
+
+    Disabled = auto()
+    ResourceNotFound = auto()
 
 
 class CommandLine(Word):

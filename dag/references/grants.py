@@ -44,9 +44,11 @@ class Target(NamedTuple):
 
 
 def backend(target: ObjectRef) -> Target:
-    """An object of a core kind, or an XBackend."""
-    group = EXPERIMENTAL_GROUP if target.kind == "XBackend" else ""
-    return Target(group, target.kind, *target.key)
+    """An object of a core kind, or an XBackend or Backend."""
+    return Target(_GROUPS.get(target.kind, ""), target.kind, *target.key)
+
+
+_GROUPS = {"XBackend": EXPERIMENTAL_GROUP, "Backend": ENVOY_GATEWAY}
 
 
 def is_granted(view: View, referrer: Referrer, target: Target) -> bool:

@@ -11,8 +11,6 @@ from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-
 from crds.meta import ObjectRef
 from crds.raw import is_list, is_mapping
 from dag import hints, nodes, tables
@@ -135,24 +133,28 @@ class _Kind(NamedTuple):
 
 
 def _check_rsa(key: Key) -> None:
+    from cryptography.hazmat.primitives.asymmetric import rsa
+
     rsa.RSAPublicNumbers(_number(key["e"]), _number(key["n"])).public_key()
 
 
-_CURVES: Mapping[str, ec.EllipticCurve] = {
-    "P-256": ec.SECP256R1(),
-    "P-384": ec.SECP384R1(),
-    "P-521": ec.SECP521R1(),
-}
-
-
 def _check_ec(key: Key) -> None:
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    curves: Mapping[str, ec.EllipticCurve] = {
+        "P-256": ec.SECP256R1(),
+        "P-384": ec.SECP384R1(),
+        "P-521": ec.SECP521R1(),
+    }
     x, y = _number(key["x"]), _number(key["y"])
-    ec.EllipticCurvePublicNumbers(x, y, _CURVES[str(key["crv"])]).public_key()
+    ec.EllipticCurvePublicNumbers(x, y, curves[str(key["crv"])]).public_key()
 
 
 def _check_okp(key: Key) -> None:
     if key["crv"] != "Ed25519":
         raise ValueError("another curve")
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
     ed25519.Ed25519PublicKey.from_public_bytes(_bytes(key["x"]))
 
 

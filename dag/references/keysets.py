@@ -1,9 +1,12 @@
-"""Key sets of token issuers that servers have: which ones are wanted, and what is known of them.
+"""Key sets and discovery documents of issuers: which ones are wanted, and what is known of them.
 
 The graph fetches nothing. A rule that uses a key set asks for its `state`, and the answer `wanted`
 tells the process that it is to be fetched; the process writes what it has fetched into a row
 (`contour.keysets`). Envoy gets the keys inline, because a change of its filter would drop all keys
 that it had fetched itself.
+
+A discovery document (`discovery`) is fetched and kept in the same way: where "key set" is said
+here, either is meant.
 """
 
 from collections.abc import Hashable
@@ -11,10 +14,13 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from dag import nodes, tables
 from dag.engine.view import Table, View, query
-from dag.references import trust
+from dag.references import discovery, jwks, trust
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+Source = nodes.RemoteJwks | nodes.Discovery
+"""What is fetched, and from where."""
 
 EMPTY = '{"keys": []}'
 """A key set without keys: no token is valid."""
@@ -24,7 +30,7 @@ class KeySet(NamedTuple):
     """What the process knows of a key set."""
 
     keys: str = ""
-    """The last good one, as JSON that was checked (`jwks`); empty: none yet."""
+    """The last good one, as JSON that was checked (`readable`); empty: none yet."""
     fault: str = ""
     """Why the newest one could not be fetched, as the end of a sentence; empty: it could."""
 
@@ -45,12 +51,24 @@ class State(NamedTuple):
     fault: str
 
 
-KEYS: Table[nodes.RemoteJwks, str] = Table("key sets")
-"""The last good key set of each source, as JSON that was checked (`jwks`)."""
+KEYS: Table[Source, str] = Table("key sets")
+"""The last good key set of each source, as JSON that was checked (`readable`)."""
 
-STATES: Table[nodes.RemoteJwks, State] = Table("states of key sets")
+STATES: Table[Source, State] = Table("states of key sets")
 """What rules ask of it; no row before the process has tried. Apart from the keys, so that new keys
 concern nobody but what Envoy is told of them, however many routes need them."""
+
+
+def readable(source: Source, content: bytes) -> str:
+    """What is used of the answer of a server, as JSON. Raises UnusableError (`jwks`)."""
+    if isinstance(source, nodes.Discovery):
+        return discovery.readable(source, content)
+    return jwks.readable(content)
+
+
+def noun(source: Source) -> str:
+    """What is fetched, for people."""
+    return "discovery document" if isinstance(source, nodes.Discovery) else "key set"
 
 
 class Rows(Protocol):
@@ -60,7 +78,7 @@ class Rows(Protocol):
         """Puts a row, or removes it with None."""
 
 
-def write(rows: Rows, source: nodes.RemoteJwks, found: KeySet | None) -> None:
+def write(rows: Rows, source: Source, found: KeySet | None) -> None:
     """Notes what the process knows of a key set now; None: nothing any more."""
     rows.write(KEYS, source, (found.keys or None) if found is not None else None)
     state = State(bool(found.keys), found.fault) if found is not None else None
@@ -68,7 +86,7 @@ def write(rows: Rows, source: nodes.RemoteJwks, found: KeySet | None) -> None:
 
 
 @query
-def wanted(view: View, source: nodes.RemoteJwks) -> Wanted:
+def wanted(view: View, source: Source) -> Wanted:
     """How a key set is to be fetched; there is an answer while a rule uses it."""
     bundle = None
     if source.tls is not None and source.tls.trust is not None:
@@ -78,17 +96,17 @@ def wanted(view: View, source: nodes.RemoteJwks) -> Wanted:
 
 
 @query
-def state(view: View, source: nodes.RemoteJwks) -> State:
+def state(view: View, source: Source) -> State:
     """Whether there are keys, and why there are no newer ones."""
     view.demand(wanted, source)
     if view.read(tables.ACCEPTANCE_ASSUMED, ()):
         return State(is_known=True, fault="")
     found = view.read(STATES, source)
-    return found or State(is_known=False, fault="the key set has not been fetched yet")
+    return found or State(is_known=False, fault=f"the {noun(source)} has not been fetched yet")
 
 
-def keys(view: View, source: nodes.RemoteJwks) -> str:
+def keys(view: View, source: Source) -> str:
     """The key set; empty if there is none. Where nothing is fetched it is one without keys."""
     if view.read(tables.ACCEPTANCE_ASSUMED, ()):
-        return EMPTY
+        return discovery.assumed(source) if isinstance(source, nodes.Discovery) else EMPTY
     return view.read(KEYS, source) or ""

@@ -5,19 +5,12 @@ pair is checked here. Upstream Contour never compares the two. Whether the last 
 Secret that broke is still served is decided where history is kept, by the provider.
 """
 
-from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    PublicFormat,
-    load_pem_private_key,
-)
-
 from crds import secret as secret_
 from crds.meta import NamespacedName, ObjectRef
 from dag import hints, nodes, tables
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
+from dag.references import parsing
 
 MAX_PEM = 256 * 1024
 """Bytes of a chain or key; parsing more is an attack (CVE-2024-12401)."""
@@ -72,8 +65,15 @@ def _pair_of(found: secret_.Secret) -> nodes.Secret | str:
 
 
 def _pair(chain: bytes, key: bytes) -> nodes.Secret | str:
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        PublicFormat,
+        load_pem_private_key,
+    )
+
     try:
-        certificates = x509.load_pem_x509_certificates(chain)
+        certificates = parsing.certificates(chain)
         leaf_key = certificates[0].public_key()
     except Exception:  # of many types, depending on what is broken
         return "has a certificate (tls.crt) that does not parse"

@@ -1,20 +1,19 @@
 """Authorities that certificates are checked against, and what they revoked.
 
-Read from Secrets and ConfigMaps (`ca.crt`), ClusterTrustBundles, and Secrets (`crl.pem`). Envoy
-refuses a bundle in which one certificate cannot be read, so each is parsed here; what cannot serve
-has no answer, and whoever refers to it is closed: nothing is trusted then. Who may refer to which
-is decided by the APIs.
+Read from Secrets and ConfigMaps (`ca.crt`, `ca.crl`), ClusterTrustBundles, and Secrets (`crl.pem`).
+Envoy refuses a bundle in which one certificate cannot be read, so each is parsed here; what cannot
+serve has no answer, and whoever refers to it is closed: nothing is trusted then. Who may refer to
+which is decided by the APIs.
 """
 
 from collections.abc import Iterator
-
-from cryptography import x509
 
 from crds.clustertrustbundle import GROUP
 from crds.meta import NamespacedName, ObjectRef
 from dag import hints, nodes, tables
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
+from dag.references import parsing
 
 MAX_PEM = 1024 * 1024
 """Bytes of all authorities or revocations of one bundle."""
@@ -46,7 +45,8 @@ def bundle(view: View, key: nodes.Trust) -> nodes.TrustBundle | None:
     if view.ask(refusal, key) is not None:
         return None
     authorities = b"\n".join(written(view, it, "ca.crt") or b"" for it in key.authorities)
-    return nodes.TrustBundle(authorities, _revocations(view, key) or b"")
+    revoked = b"\n".join(written(view, ref, entry) or b"" for ref, entry in _lists(key))
+    return nodes.TrustBundle(authorities, revoked)
 
 
 @query
@@ -59,9 +59,17 @@ def _problems(view: View, key: nodes.Trust) -> Iterator[Problem]:
     for ref in key.authorities:
         if why := authorities_refusal(written(view, ref, "ca.crt"), _entry(ref)):
             yield referents.content_not_valid(ref, why + _hint(view, ref))
-    if key.revocations is not None and (why := revocations_refusal(_revocations(view, key))):
-        ref = ObjectRef("Secret", *key.revocations)
-        yield referents.content_not_valid(ref, why + _hint(view, ref))
+    for ref, entry in _lists(key):
+        if why := revocations_refusal(written(view, ref, entry), entry):
+            yield referents.content_not_valid(ref, why + _hint(view, ref))
+
+
+def _lists(key: nodes.Trust) -> Iterator[tuple[ObjectRef, str]]:
+    """The objects with revocations, each with its entry."""
+    if key.revocations is not None:
+        yield ObjectRef("Secret", *key.revocations), "crl.pem"
+    for ref in key.lists:
+        yield ref, "ca.crl"
 
 
 def _hint(view: View, ref: ObjectRef) -> str:
@@ -83,25 +91,25 @@ def authorities_refusal(pem: bytes | None, entry: str = "ca.crt") -> str | None:
     if len(pem) > MAX_PEM:
         return f"has a {entry} of more than {MAX_PEM} bytes"
     try:
-        x509.load_pem_x509_certificates(pem)
+        parsing.certificates(pem)
     except ValueError:
         return f"has a {entry} that cannot be read"
     return None
 
 
-def revocations_refusal(pem: bytes | None) -> str | None:
+def revocations_refusal(pem: bytes | None, entry: str = "crl.pem") -> str | None:
     """Why this is no list of revocations, as the end of a sentence; None if it is."""
     if pem is None:
         return "not found"
     if not pem.strip():
-        return "has no crl.pem"
+        return f"has no {entry}"
     if len(pem) > MAX_PEM:
-        return f"has a crl.pem of more than {MAX_PEM} bytes"
+        return f"has a {entry} of more than {MAX_PEM} bytes"
     try:
         for block in _blocks(pem):
-            x509.load_pem_x509_crl(block)
+            parsing.revocation_list(block)
     except ValueError:
-        return "has a crl.pem that cannot be read"
+        return f"has a {entry} that cannot be read"
     return None
 
 
@@ -123,8 +131,3 @@ def written(view: View, ref: ObjectRef, entry: str) -> bytes | None:
         return texts.data.get(entry, "").encode() if texts is not None else None
     found = view.read(tables.SECRETS, ref.key)
     return found.data.get(entry, b"") if found is not None else None
-
-
-def _revocations(view: View, key: nodes.Trust) -> bytes | None:
-    found = view.read(tables.SECRETS, key.revocations) if key.revocations else None
-    return found.data.get("crl.pem", b"") if found is not None else None

@@ -60,26 +60,20 @@ def embedded(address: Address) -> Address:
     return address.ipv4_mapped or address.sixtofour or address
 
 
-_OWN_NAMES = frozenset(
-    {
-        "localhost",
-        "localhost.localdomain",
-        "local.projectcontour.io",
-        "metadata",
-        "metadata.google.internal",
-    }
-)
+_OWN_NAMES = frozenset({"localhost", "localhost.localdomain", "local.projectcontour.io"})
+_METADATA = frozenset({"metadata", "metadata.google.internal"})
 
 
-def refusal(host: str) -> str | None:
+def refusal(host: str, *, loopback: bool = False) -> str | None:
     """Why Envoy must not be led to a name or address that is written as such, in lower case.
 
     As the end of a sentence; None if it may. What a name is resolved to is not known here.
+    `loopback`: it may be led to its own machine.
     """
     address = of_family(host, "IPv6" if ":" in host else "IPv4")
     if address is None:
-        return _name_refusal(host)
-    is_fit = endpoint_fault(address, loopback=False) is None
+        return _name_refusal(host, loopback=loopback)
+    is_fit = endpoint_fault(address, loopback=loopback) is None
     return None if is_fit else "leads to the proxy itself or its machine"
 
 
@@ -88,10 +82,14 @@ _NUMBER = re2.compile("[0-9]+|0x[0-9a-f]*")
 (inet_aton; WHATWG URL, "ends in a number checker")."""
 
 
-def _name_refusal(host: str) -> str | None:
+_POD = re2.compile("[0-9a-f-]+[.][^.]+[.]pod([.].*)?")
+"""The DNS of Kubernetes answers `127-0-0-1.default.pod.cluster.local` with that address."""
+
+
+def _name_refusal(host: str, *, loopback: bool) -> str | None:
     name = host.removesuffix(".")
-    if name in _OWN_NAMES or name.endswith(".localhost"):
+    if name in _METADATA or (not loopback and (name in _OWN_NAMES or name.endswith(".localhost"))):
         return "leads to the proxy itself"
-    if _NUMBER.fullmatch(name.rpartition(".")[2]):
+    if _NUMBER.fullmatch(name.rpartition(".")[2]) or _POD.fullmatch(name):
         return "is an address in disguise"
     return hostnames.refusal(host) if not host.startswith("*") else "is a wildcard"

@@ -20,8 +20,9 @@ _OPTIONS.log_errors = False
 
 
 @lru_cache(maxsize=4096)
-def refusal(expression: str) -> str | None:
-    """Why an expression cannot be served, as the end of a sentence; None if it can."""
+def refusal(expression: str, most: int = MAX_PROGRAM_SIZE) -> str | None:
+    """Why an expression cannot be served, as the end of a sentence; None if it can. Its program may
+    have so many instructions at most."""
     if len(expression) > MAX_LENGTH:
         return f"is longer than {MAX_LENGTH} characters"
     if "\0" in expression:
@@ -31,8 +32,8 @@ def refusal(expression: str) -> str | None:
     except re2.error as error:
         reason = error.args[0] if error.args else "syntax error"
         return f"is not a valid RE2 expression: {_text(reason)}"
-    if program.programsize > MAX_PROGRAM_SIZE:
-        return f"is too complex: its program size is {program.programsize} > {MAX_PROGRAM_SIZE}"
+    if program.programsize > most:
+        return f"is too complex: its program size is {program.programsize} > {most}"
     return None
 
 

@@ -72,6 +72,8 @@ def joined(found: statuses.Status, told: Sequence[Problem]) -> statuses.Status:
             return statuses.PolicyStatus(tuple(_with(it, told) for it in found.ancestors))
         case statuses.GatewayClassStatus():
             return _with(found, told)
+        case statuses.BackendStatus():
+            return _with(found, told)
         case statuses.EnvoyConfigStatus():
             _, warnings = _parted(told)
             valid, *others = found.conditions
@@ -87,6 +89,7 @@ Holder = TypeVar(
     statuses.ParentStatus,
     statuses.AncestorStatus,
     statuses.GatewayClassStatus,
+    statuses.BackendStatus,
     statuses.GatewayStatus,
     statuses.ListenerSetStatus,
 )

@@ -8,13 +8,14 @@ clients only. A bundle of authorities holds while any of them does.
 
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from typing import Literal, NamedTuple
-
-from cryptography import x509
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
 from dag.engine.view import Table, View, query
-from dag.references import trust
+from dag.references import parsing, trust
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
 
 LONGEST_NOTICE = timedelta(days=14)
 """A certificate of a short life is near its end for the last third of it."""
@@ -68,7 +69,7 @@ PHASES: Table[Held, Phase] = Table("phases of certificates")
 def validity(view: View, held: Held) -> Validity | None:
     """When the certificates in an object hold; None if they cannot be read."""
     try:
-        found = x509.load_pem_x509_certificates(trust.written(view, held.ref, held.entry) or b"")
+        found = parsing.certificates(trust.written(view, held.ref, held.entry) or b"")
     except ValueError:
         return None
     return _chain(found) if held.entry == "tls.crt" else _bundle(found)
@@ -90,11 +91,11 @@ def remark(view: View, held: Held) -> tuple[Phase, datetime] | None:
     return phase, found.begins if phase == "early" else found.ends
 
 
-def _chain(found: list[x509.Certificate]) -> Validity:
+def _chain(found: "list[Certificate]") -> Validity:
     return Validity(found[0].not_valid_before_utc, found[0].not_valid_after_utc)
 
 
-def _bundle(found: Iterable[x509.Certificate]) -> Validity:
+def _bundle(found: "Iterable[Certificate]") -> Validity:
     each = [Validity(it.not_valid_before_utc, it.not_valid_after_utc) for it in found]
     last = max(it.ends for it in each)
     return Validity(min(it.begins for it in each), last)

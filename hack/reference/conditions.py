@@ -32,6 +32,10 @@ _TYPES: Mapping[reasons.ConditionType, str] = {
     reasons.ConditionType.InsecureFrontendValidationMode: (
         "Clients whose certificate is missing or not valid are let in (`AllowInsecureFallback`)."
     ),
+    reasons.ConditionType.Merged: (
+        "The policy and a more specific one, or a less specific one, apply together. It is there "
+        "only while it is true."
+    ),
     reasons.ConditionType.Overridden: (
         "More specific policies hold on parts of the policy's targets; the message names them."
     ),
@@ -77,6 +81,7 @@ _WELL: Mapping[str, str] = {
     "CacheOutOfSync": "Envoys are served an older revision than the one that is written.",
     "DesiredVersionPublished": "Envoys are served what is written.",
     "ErrorPresent": "The object has errors; they are listed in the condition.",
+    "Merged": "The policy applies together with another one, as a `mergeType` asks.",
     "Overridden": "More specific policies hold on parts of the targets.",
     "Programmed": "The Envoys have accepted it.",
     "Recovered": "A newer version has ended the rollback.",

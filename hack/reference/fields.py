@@ -106,7 +106,7 @@ def _groups(group: Group) -> Iterator[Group]:
 def fields_of(group: Group) -> dict[str, shape.FieldShape]:
     """The fields of such an object by their names, without the metadata of the whole."""
     given = shape.fields(group.model).items() if dataclasses.is_dataclass(group.model) else ()
-    return {name: it for name, it in given if name != "metadata"}
+    return {name: it for name, it in given if group.path or name != "metadata"}
 
 
 def _inner(node: Schema) -> tuple[str, Schema]:
@@ -125,23 +125,29 @@ def _section(group: Group) -> str:
     if not (found := fields_of(group)):
         return ""
     texts = schema.docstrings(group.model)
-    rows = (_row(group, name, it, texts.get(it.name, "")) for name, it in found.items())
+    rows = [_row(group, name, it, texts.get(it.name, "")) for name, it in found.items()]
     rules = group.node.get("x-kubernetes-validations", ())
     told = "".join(f"\nRule: {wording.cell(it['message'])}\n" for it in rules)
     title = f"\n## `{group.path}`\n" if group.path else "\n## The object\n"
-    return f"{title}\n{_HEAD}{''.join(rows)}{told}"
+    return f"{title}\n{_table(rows)}{told}"
 
 
-_HEAD = "| field | type | default | limits | meaning |\n|---|---|---|---|---|\n"
+def _table(rows: list[tuple[str, ...]]) -> str:
+    """Without the columns that are empty, so that the others have their room."""
+    kept = [it for it in range(len(_COLUMNS)) if any(row[it] for row in rows)]
+    lines = [f"| {' | '.join(row[it] for it in kept)} |\n" for row in (_COLUMNS, *rows)]
+    return "".join((lines[0], f"|{'---|' * len(kept)}\n", *lines[1:]))
 
 
-def _row(group: Group, name: str, field: shape.FieldShape, text: str) -> str:
+_COLUMNS = ("field", "type", "default", "limits", "meaning")
+
+
+def _row(group: Group, name: str, field: shape.FieldShape, text: str) -> tuple[str, ...]:
     node = group.node["properties"][name]
     meaning = node.get("description") or text or wording.meaning(field)
     is_required = name in group.node.get("required", ())
     default = "**required**" if is_required else _default(field.default)
-    cells = (f"`{name}`", _type(node), default, "; ".join(_limits(node)), wording.cell(meaning))
-    return f"| {' | '.join(cells)} |\n"
+    return f"`{name}`", _type(node), default, "; ".join(_limits(node)), wording.cell(meaning)
 
 
 def _default(value: object) -> str:

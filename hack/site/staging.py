@@ -9,6 +9,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 CONFIGURATION = Path(__file__).with_name("zensical.toml")
+_STYLES = Path(__file__).with_name("site.css")
 
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)")
@@ -56,4 +57,6 @@ def stage(folder: Path) -> None:
                 shutil.copyfile(ROOT / it, target)
             else:
                 shutil.copytree(ROOT / it, target, dirs_exist_ok=True)
+    (folder / "pages" / "assets").mkdir()
+    shutil.copyfile(_STYLES, folder / "pages" / "assets" / _STYLES.name)
     shutil.copyfile(CONFIGURATION, folder / CONFIGURATION.name)

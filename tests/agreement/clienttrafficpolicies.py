@@ -4,6 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
+import yaml
+
+from tests.testbed import pairs
+
 Document = dict[str, Any]
 
 _TIMES = ("0s", "1ms", "10s", "1h30m", "99999h")
@@ -191,6 +195,10 @@ def _validation(chance: Random) -> Document:
     return {"mode": mode, "caCertificateRefs": [{"name": "ca"}]} | _maybe(
         chance,
         allowExpiredCertificate=_flag(chance),
+        crl=lambda: {
+            "refs": [{"name": "lists"}],
+            "onlyVerifyLeafCertificate": chance.random() < 0.5,
+        },
         spkiHashes=lambda: ["NvqYIYSbgK2vCJpQhObf77vv+bQWtc5ek5RIOwPiC9A="],
         certificateHashes=lambda: [
             "df6ff72fe9116521268f6f2dd4966f51df479883fe7037b39f75916ac3049d1a"
@@ -246,6 +254,7 @@ def documents(field: str, seed: int, count: int, ports: Sequence[int]) -> list[D
         _of("GatewayClass", "contour", {"controllerName": f"{_OURS}/gateway-controller"}),
         _of("Gateway", "gw", {"gatewayClassName": "contour", "listeners": [plain, *named]}),
         _policy("whole", None, FIELDS[field](chance)),
+        yaml.safe_load(pairs.revocations("lists", "ca.crl")),
     ]
     made = range(count)
     found += [_policy(f"p{it}", f"h{it}", FIELDS[field](chance)) for it in made]

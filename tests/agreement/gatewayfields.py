@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from crds.kinds import ENVOY_GATEWAY
 from dag import nodes
 from tests.testbed import pairs
 
@@ -201,6 +202,70 @@ def xbackend(chance: Random) -> Document:
     return found
 
 
+def backend_traffic(chance: Random) -> Document:
+    """The specification of an XBackendTrafficPolicy."""
+    budget: Document = {"percent": chance.choice((0, 1, 20, 100))}
+    budget["interval"] = chance.choice(("1s", "10s", "59m59s999ms", "1h"))
+    rate: Document = {"count": chance.choice((1, 10, 1_000_000))}
+    rate["interval"] = chance.choice(("1ms", "1s", "7s", "1h"))
+    optional: Document = {"budget": budget, "minRetryRate": rate}
+    asked = {name: it for name, it in optional.items() if chance.random() < 0.7}
+    kept = session(chance) if chance.random() < 0.7 else {}
+    targets = [{"group": "", "kind": "Service", "name": it} for it in ("s1", "s2")]
+    return {"targetRefs": targets, "retryConstraint": asked} | kept
+
+
+def backend(chance: Random) -> Document:
+    """The specification of a Backend."""
+    made = chance.choice((_named_endpoint, _address_endpoint, _socket_endpoint))
+    found: Document = {"endpoints": [made(chance) for _ in range(chance.choice((1, 1, 2, 3)))]}
+    if protocol := chance.choice(("", "", "h2c", "ws")):
+        found["appProtocols"] = [f"gateway.envoyproxy.io/{protocol}"]
+    if chance.random() < 0.6:
+        found["tls"] = _backend_tls(chance)
+    return found
+
+
+def _named_endpoint(chance: Random) -> Document:
+    host = chance.choice(("far.a.com", "other.a.com", "localhost", "absolute.a.com."))
+    return _maybe_named(chance, {"fqdn": {"hostname": host, "port": chance.choice((80, 65535))}})
+
+
+def _address_endpoint(chance: Random) -> Document:
+    text = chance.choice(("127.0.0.1", "10.0.0.1", "::1", "2001:db8::1", "::ffff:10.0.0.1"))
+    return _maybe_named(chance, {"ip": {"address": text, "port": chance.choice((1, 443))}})
+
+
+def _socket_endpoint(chance: Random) -> Document:
+    path = chance.choice(("/run/it.sock", f"/{'a' * 106}", "/run/ä b.sock"))
+    return _maybe_named(chance, {"unix": {"path": path}})
+
+
+def _maybe_named(chance: Random, endpoint: Document) -> Document:
+    return endpoint | ({"hostname": "far.a.com"} if chance.random() < 0.7 else {})
+
+
+def _backend_tls(chance: Random) -> Document:
+    found: Document = (
+        chance.choice(({"insecureSkipVerify": True}, {"wellKnownCACertificates": "System"})) | {}
+    )
+    if chance.random() < 0.3:
+        found["sni"] = "far.a.com"
+    if chance.random() < 0.3:
+        found["clientCertificateRef"] = {"name": "cert"}
+    if chance.random() < 0.3:
+        found["minVersion"] = chance.choice(("Auto", "1.0", "1.2", "1.3"))
+    if chance.random() < 0.3:
+        found["maxVersion"] = chance.choice(("Auto", "1.3"))
+    if chance.random() < 0.3 and found.get("minVersion") != "1.3":
+        found["ciphers"] = ["ECDHE-RSA-AES128-GCM-SHA256"]
+    if chance.random() < 0.3:
+        found["ecdhCurves"] = ["X25519", "P-256"]
+    if chance.random() < 0.5:
+        found["alpnProtocols"] = chance.choice(([], ["h2"], ["h2", "http/1.1"], ["http/1.1"]))
+    return found
+
+
 OF_GATEWAYS: Mapping[str, Callable[[Random], Document]] = {
     "listeners[].filters": filters,
     "addresses[].routability": routability,
@@ -222,6 +287,8 @@ def _telemetry_policy(chance: Random) -> Document:
 OF_OTHERS: Mapping[str, tuple[str, Callable[[Random], Document]]] = {
     "XTelemetryPolicy": (f"{_EXPERIMENTAL}/v1alpha1", _telemetry_policy),
     "XBackend": (f"{_EXPERIMENTAL}/v1alpha1", xbackend),
+    "XBackendTrafficPolicy": (f"{_EXPERIMENTAL}/v1alpha1", backend_traffic),
+    "Backend": (f"{ENVOY_GATEWAY}/v1alpha1", backend),
     "BackendTLSPolicy": (_GROUP, backend_bundles),
 }
 """By kind: its version, and what makes the specification of an object that is called `gw`."""
@@ -236,6 +303,9 @@ def documents(field: str, seed: int) -> list[Document]:
     rule: Document = {"backendRefs": [_backend(chance)]}
     if field == "XBackend":
         rule["backendRefs"].append({"group": _EXPERIMENTAL, "kind": "XBackend", "name": "gw"})
+    if field == "Backend":
+        named_one: Document = {"group": ENVOY_GATEWAY, "kind": "Backend", "weight": 3}
+        rule["backendRefs"] = [named_one | {"name": it} for it in ("gw", "spare")]
     rule |= OF_RULES[field](chance) if field in OF_RULES else {}
     named: Document = {"namespace": "default", "name": "gw"}
     gateway = {"apiVersion": _GROUP, "kind": "Gateway", "metadata": named}
@@ -250,7 +320,16 @@ def documents(field: str, seed: int) -> list[Document]:
     ]
     if field in OF_OTHERS:
         version, made = OF_OTHERS[field]
-        found.append(
-            {"apiVersion": version, "kind": field, "metadata": named, "spec": made(chance)}
-        )
+        other: Document = {
+            "apiVersion": version,
+            "kind": field,
+            "metadata": named,
+            "spec": made(chance),
+        }
+        found.append(other)
+        if field == "Backend":  # one that takes over, mostly spoken to as the first
+            apart = backend(chance) if chance.random() < 0.2 else other["spec"]
+            where = backend(chance)["endpoints"]
+            spec = {**apart, "endpoints": where, "fallback": chance.random() < 0.8}
+            found.append(other | {"metadata": named | {"name": "spare"}, "spec": spec})
     return found

@@ -17,11 +17,11 @@ from contour.xds.envoy import Patience
 from contour.xds.server import Server
 from crds.decode import Decoded, decode
 from crds.meta import ObjectRef
-from dag import nodes
+from dag import counting, nodes
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
-from dag.references import keysets
-from dag.statuses import ContourStatus, PolicyStatus, RouteStatus
+from dag.references import discovery, keysets
+from dag.statuses import BackendStatus, ContourStatus, PolicyStatus, RouteStatus
 from tests.agreement import configurations
 from tests.dag.httpproxy import surroundings
 from tests.testbed import tokens
@@ -41,11 +41,13 @@ _PATIENCE = Patience(warming=0.3, absence=0.1, grace=0.05)
 
 
 def has_keys(instance: Instance) -> None:
-    """Every server of keys has answered."""
-    known = keysets.KeySet(tokens.jwks())
+    """Every server of keys and every issuer has answered."""
 
-    def write(source: nodes.RemoteJwks, how: keysets.Wanted | None) -> bool:
-        row = known if how is not None else None
+    def write(source: keysets.Source, how: keysets.Wanted | None) -> bool:
+        keys = tokens.jwks()
+        if isinstance(source, nodes.Discovery):
+            keys = discovery.assumed(source)
+        row = keysets.KeySet(keys) if how is not None else None
         keysets.write(instance.controller.engine, source, row)
         return True
 
@@ -99,8 +101,10 @@ class Live:
         return all(it.status == "True" for each in told.parents for it in each.conditions)
 
     def is_met(self, policy: ObjectRef) -> bool:
-        """Whether a policy or XBackend is accepted, and all that it refers to."""
+        """Whether a policy, XBackend or Backend is accepted, and all that it refers to."""
         told = self.instance.controller.board.told.get(policy)
+        if isinstance(told, BackendStatus):
+            return all(it.status == "True" for it in told.conditions)
         assert isinstance(told, PolicyStatus)
         return all(it.status == "True" for each in told.ancestors for it in each.conditions)
 
@@ -119,6 +123,8 @@ async def live(folder: Path, ports: Sequence[int], *, is_pod: bool = False) -> A
         server = Server((f"unix:{directory.socket('xds.sock')}",), _PATIENCE)
         found = Live(Instance(server), server)
         has_keys(found.instance)
+        socket = str(directory.socket(counting.SOCKET_NAME))
+        found.instance.controller.engine.write(counting.SOCKET, (), socket)
         if not is_pod:
             found.instance.controller.bind(
                 HostPorts("127.0.0.1", ((80, ports[0]), (443, ports[1])))

@@ -1,9 +1,11 @@
 """Generated SecurityPolicies with routes for them: each served field at the limits of its form."""
 
+import socket
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+from tests.agreement import logins
 from tests.testbed import tokens
 
 Document = dict[str, Any]
@@ -108,6 +110,8 @@ def _secrets() -> list[Document]:
         "one-key": {"me": "secret"},
         "many-keys": {f"client-{it}": f"key {it} %REQ(x)% ü" for it in range(500)},
         "same-keys": {"a": "secret", "b": "secret", "c": "x" * 4096, "d": '"', "e": "\n"},
+        "client": {"client-id": "app ü %REQ(x)%", "client-secret": "s" * 4096},
+        "short-client": {"client-secret": "ü"},
         "one-user": {".htpasswd": f"me:{digest}"},
         "many-users": {".htpasswd": "\n".join(["# users", *users, ""])},
     }
@@ -120,6 +124,15 @@ def _secrets() -> list[Document]:
         }
         for name, it in texts.items()
     ]
+
+
+def oidc(chance: Random) -> Document:
+    """`oidc`, perhaps with tokens that spare clients a login."""
+    made = logins.login(chance)
+    if chance.random() < 0.3:
+        tokens_ = {"jwt": {"providers": [_provider(chance, "p")]}}
+        return {"oidc": made | {"passThroughAuthHeader": True}, **tokens_}
+    return {"oidc": made}
 
 
 def csrf(chance: Random) -> Document:
@@ -137,7 +150,7 @@ def csrf(chance: Random) -> Document:
 def every(chance: Random) -> Document:
     """All of them on one route."""
     shown = api_key_auth(chance) | basic_auth(chance)
-    shown |= csrf(chance)
+    shown |= csrf(chance) | {"oidc": logins.login(chance)}
     return cors(chance) | authorization(chance) | ext_auth(chance) | shown
 
 
@@ -149,6 +162,7 @@ FIELDS: Mapping[str, Callable[[Random], Document]] = {
     "extAuth": ext_auth,
     "apiKeyAuth": api_key_auth,
     "basicAuth": basic_auth,
+    "oidc": oidc,
     "all": every,
 }
 
@@ -171,6 +185,7 @@ def world(
         _of("Gateway", "gw", {"gatewayClassName": "contour", "listeners": [listener]}),
         _policy(kind, "whole", ("Gateway", "gw"), make(chance)),
         _route("bare"),
+        *_services(),
         *_secrets(),
     ]
     for number in range(count):
@@ -180,9 +195,29 @@ def world(
 
 
 def _route(name: str) -> Document:
-    rule = {"backendRefs": [{"name": "s1", "port": 80}]}
-    spec = {"parentRefs": [{"name": "gw"}], "hostnames": [f"{name}.test"], "rules": [rule]}
+    rules: list[Document] = [
+        {"backendRefs": [{"name": it, "port": 80}]} for it in ("s1", "named", "h2c")
+    ]
+    for rule in rules[1:]:
+        path = {"type": "PathPrefix", "value": f"/{rule['backendRefs'][0]['name']}"}
+        rule["matches"] = [{"path": path}]
+    spec = {"parentRefs": [{"name": "gw"}], "hostnames": [f"{name}.test"], "rules": rules}
     return _of("HTTPRoute", name, spec)
+
+
+def _services() -> list[Document]:
+    """One whose name Envoy resolves, which is that of this machine, and one of HTTP/2."""
+    port: Document = {"port": 80}
+    named: Document = {
+        "type": "ExternalName",
+        "externalName": socket.gethostname().lower(),
+        "ports": [port],
+    }
+    h2c: Document = {"ports": [port | {"appProtocol": "kubernetes.io/h2c"}]}
+    return [
+        _of("Service", name, spec) | {"apiVersion": "v1"}
+        for name, spec in (("named", named), ("h2c", h2c))
+    ]
 
 
 def _policy(kind: str, name: str, target: tuple[str, str], spec: Document) -> Document:

@@ -16,13 +16,14 @@ from contour.host import installation
 from contour.host.administration import Administration
 from contour.instance import Instance
 from contour.xds import resources
-from contour.xds.resources import ROUTE
+from contour.xds.resources import CLUSTER, ROUTE
 from contour.xds.server import Server
 from crds.meta import ObjectRef
 from dag.listeners import DEFAULT_FLEET
 from dag.ports import HostPorts
 from tests import older_envoys
 from tests.contour.test_controller import events
+from tests.dag.gateway import manifests
 from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_port
 
@@ -144,6 +145,23 @@ async def test_what_an_older_envoy_cannot_load_is_left_out_of_the_route_and_told
         assert not it.fleet.counts["refused", ROUTE]
         await it.until_told("h0", f"errorPages: left out on 1 of 1 Envoys ({release})")
         assert not it.told("h1")
+
+
+BOUNDED = (
+    manifests.gateway_class()
+    + manifests.configuration("gateway: {}")
+    + manifests.gateway("gw")
+    + manifests.service("s1")
+    + manifests.route("r", hosts=("bounded.com",))
+    + manifests.xbackend_traffic_policy("p", "retryConstraint: {budget: {interval: 5s}}")
+)
+
+
+@pytest.mark.parametrize("release", older_envoys.RELEASES)
+async def test_an_older_envoy_takes_a_budget_for_retries(tmp_path: Path, release: str) -> None:
+    async with site(tmp_path, BOUNDED) as it, it.envoy(release):
+        assert await it.ask("bounded", "/") == (503, "no healthy upstream")
+        assert not it.fleet.counts["refused", CLUSTER]
 
 
 async def test_an_envoy_whose_first_response_is_refused_is_not_ready_while_hosts_are_404(

@@ -155,6 +155,24 @@ def ratelimitfilter() -> Document:
     return _document("gateway.envoyproxy.io/v1alpha1", "RateLimitFilter", spec)
 
 
+def httproutefilter() -> Document:
+    replaced = {"pattern": "^/a/(.*)$", "substitution": "/\\1"}
+    rewrite = {
+        "hostname": {"type": "Header", "header": "x-host"},
+        "appendXForwardedHost": False,
+        "path": {"type": "ReplaceRegexMatch", "replaceRegexMatch": replaced},
+    }
+    body = {"type": "Inline", "inline": "gone"}
+    answer = {"contentType": "text/plain", "statusCode": 404, "body": body}
+    injected = {"overwrite": True, "credential": {"valueRef": {"name": "token"}}}
+    spec = {
+        "urlRewrite": rewrite,
+        "directResponse": answer,
+        "credentialInjection": injected,
+    }
+    return _document("gateway.envoyproxy.io/v1alpha1", "HTTPRouteFilter", spec)
+
+
 def securitypolicy() -> Document:
     target = {"group": "gateway.networking.k8s.io", "kind": "HTTPRoute", "name": "api"}
     principal = {"clientCIDRs": ["10.0.0.0/8"], "headers": [{"name": "x-user", "values": ["a"]}]}
@@ -236,6 +254,28 @@ def xbackend(**spec: Any) -> Document:
     return _document("gateway.networking.x-k8s.io/v1alpha1", "XBackend", of | port | spec)
 
 
+def xbackendtrafficpolicy(**spec: Any) -> Document:
+    targets = [{"group": "", "kind": "Service", "name": "s1"}]
+    rate = {"count": 10, "interval": "1s"}
+    asked = {"budget": {"percent": 20, "interval": "10s"}, "minRetryRate": rate}
+    of = {"targetRefs": targets, "retryConstraint": asked}
+    return _document("gateway.networking.x-k8s.io/v1alpha1", "XBackendTrafficPolicy", of | spec)
+
+
+def backend() -> Document:
+    names = [{"fqdn": {"hostname": "far.example.com", "port": 443}}]
+    return _document("gateway.envoyproxy.io/v1alpha1", "Backend", {"endpoints": names})
+
+
+def patchpolicy() -> Document:
+    target = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gateway"}
+    operation = {"op": "replace", "path": "/connect_timeout", "value": "2s"}
+    cluster = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+    patch = {"type": cluster, "name": "default/web/80", "operation": operation}
+    spec = {"type": "JSONPatch", "targetRef": target, "jsonPatches": [patch]}
+    return _document("gateway.envoyproxy.io/v1alpha1", "EnvoyPatchPolicy", spec)
+
+
 def of_every_kind() -> list[Document]:
     return [
         httpproxy(), service(), ingress(), gateway(), httproute(), referencegrant(),
@@ -244,8 +284,9 @@ def of_every_kind() -> list[Document]:
         gatewayclass(), delegation(), contourconfiguration(), secret(), endpointslice(),
         ingressclass(), configmap(), namespace(), extensionservice(), definition(),
         envoyconfig(), envoyconfigrevision(), authenticationfilter(), ratelimitfilter(),
+        httproutefilter(),
         envoyproxy(), trustbundle(), securitypolicy(), telemetrypolicy(),
-        xbackend(),
+        xbackend(), xbackendtrafficpolicy(), backend(), patchpolicy(),
         clienttrafficpolicy(), trafficpolicy(), extensionpolicy(),
     ]  # fmt: skip
 

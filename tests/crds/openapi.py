@@ -22,11 +22,15 @@ def parts(node: Schema, path: str = "") -> Iterator[tuple[str, Schema]]:
             yield from parts(node[key], path + step)
 
 
+def folder(name: str) -> Path:
+    """A folder or file of upstream's CRDs; skips the test if it is not at hand."""
+    every = Path(os.environ.get("UPSTREAM_CRDS", ROOT.parent / "shared" / "data" / "crds"))
+    if not (every / name).exists():
+        pytest.skip(f"upstream's CRDs are not in {every}: set UPSTREAM_CRDS")
+    return every / name
+
+
 def upstream(name: str) -> dict[str, Schema]:
     """The specs of the CRDs in a file, by kind."""
-    folder = Path(os.environ.get("UPSTREAM_CRDS", ROOT.parent / "shared" / "data" / "crds"))
-    file = folder / name
-    if not file.exists():
-        pytest.skip(f"upstream's CRDs are not in {folder}: set UPSTREAM_CRDS")
-    documents = yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    documents = yaml.load_all(folder(name).read_text(encoding="utf-8"), yaml.CSafeLoader)
     return {it["spec"]["names"]["kind"]: it["spec"] for it in documents if it}

@@ -75,7 +75,10 @@ WITHOUT_RULES = {
     *(it.kind for it in kinds.KINDS.values() if it.is_asked_for),
 }
 # Of the experimental channel, of another project, or served only by an API server that is told to.
-NOT_SERVED = {"XBackend", "XTelemetryPolicy", "ClusterTrustBundle", "EnvoyExtensionPolicy"}
+NOT_SERVED = {
+    *("XBackend", "XTelemetryPolicy", "XBackendTrafficPolicy"),
+    *("ClusterTrustBundle", "EnvoyExtensionPolicy"),
+}
 LEFT_OUT = WITHOUT_RULES | NOT_SERVED
 WHOLE = [it for it in documents.of_every_kind() if "spec" in it and it["kind"] not in LEFT_OUT]
 

@@ -185,6 +185,7 @@ EXTENSIONS = {
         *(".spec.gateway.parametersNamespaces", ".spec.discovery", ".spec.rateLimitFilters"),
         *(".spec.gateway.name", ".spec.gateway.namespace", ".spec.xdsServer.grpcClients"),
         *(".spec.extensions", ".spec.foreignGuards", ".spec.gateway.only"),
+        *(".spec.enableBackend", ".spec.gateway.envoyPatchPolicies"),
         *(".spec.envoy.bootstrap", ".spec.envoy.listener.disablePathNormalization"),
         *(".spec.envoy.listener.escapedSlashes", ".spec.envoy.listener.headersWithUnderscores"),
         *(".spec.envoy.listener.maxHeadersCount", ".spec.envoy.timeouts.requestHeadersTimeout"),

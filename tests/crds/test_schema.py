@@ -14,8 +14,13 @@ from tests.crds import openapi
 
 OURS = [it for it in kinds.KINDS.values() if it.ours]
 # MARIN3R's say less: they bound nothing. Of an EnvoyProxy, which two versions of two groups spell,
-# tests/dag/envoyproxy/test_reading.py looks at each field.
-WITH_UPSTREAM = [it for it in OURS if it.group != kinds.MARIN3R and it.kind != "EnvoyProxy"]
+# tests/dag/envoyproxy/test_reading.py looks at each field. The kinds of Envoy Gateway that came
+# after v0.5 are not among these files; EnvoyPatchPolicy is, but is written as v1.9 has it.
+WITH_UPSTREAM = [
+    it
+    for it in OURS
+    if it.group != kinds.MARIN3R and it.kind not in {"EnvoyProxy", "EnvoyPatchPolicy"}
+]
 
 
 def test_the_files_are_what_the_models_say() -> None:
@@ -66,7 +71,7 @@ def test_a_schema_is_structural(kind: kinds.Kind) -> None:
         if "type" not in node:
             assert UNTYPED & set(node), path
             continue
-        assert node["type"] in {"object", "array", "string", "integer", "boolean"}, path
+        assert node["type"] in {"object", "array", "string", "integer", "number", "boolean"}, path
         assert ("properties" in node) + ("additionalProperties" in node) <= 1, path
         assert ("items" in node) == (node["type"] == "array"), path
 

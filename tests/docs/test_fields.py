@@ -27,6 +27,7 @@ _DOCUMENTED = {
     "BackendTLSPolicy": "gateway-api.md",
     "XTelemetryPolicy": "gateway-api.md",
     "XBackend": "gateway-api.md",
+    "XBackendTrafficPolicy": "gateway-api.md",
     "ReferenceGrant": "gateway-api.md",
     "Ingress": "ingress.md",
     "ContourConfiguration": "configuration.md",
@@ -36,6 +37,8 @@ _DOCUMENTED = {
     "SecurityPolicy": "securitypolicy.md",
     "BackendTrafficPolicy": "backendtrafficpolicy.md",
     "ClientTrafficPolicy": "clienttrafficpolicy.md",
+    "Backend": "backend.md",
+    "HTTPRouteFilter": "httproutefilter.md",
 }
 
 

@@ -3,8 +3,8 @@
 import importlib.util
 import os
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium.webdriver import Chrome, ChromeOptions
@@ -100,13 +100,44 @@ def test_the_site_is_searched_without_a_server(built: Path, browser: Chrome) -> 
     assert browser.find_element(By.TAG_NAME, "h1").text.startswith("kubectl contour")
     browser.find_element(By.TAG_NAME, "body").send_keys("/")
     browser.switch_to.active_element.send_keys("quarantine")
-    script = partial(browser.execute, Command.W3C_EXECUTE_SCRIPT)
-    found = partial(script, {"script": _RESULTS, "args": []})
-    wait(lambda: "Quarantine" in found()["value"], "a result")
+    wait(lambda: "Quarantine" in _asked(browser, _RESULTS), "a result")
     browser.switch_to.active_element.send_keys(Keys.ENTER)
     wait(lambda: "/explanation/quarantine.html" in browser.current_url, "the page of the result")
     logged = browser.execute("getLog", {"type": "browser"})["value"]
     assert not [it["message"] for it in logged if it["level"] == "SEVERE"]
+
+
+def test_every_page_has_one_title(built: Path) -> None:
+    pages = {it: it.read_text().count("<h1") for it in built.rglob("*.html")}
+    assert set(pages.values()) == {1}, pages
+
+
+@pytest.mark.browser
+def test_pages_are_no_wider_than_a_phone(built: Path, browser: Chrome) -> None:
+    """Tables and blocks of code are scrolled by themselves."""
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    for page in (*_OF_EACH_KIND, "reference/httproute", "reference/commands", "configuration"):
+        browser.get((built / "docs" / f"{page}.html").as_uri())
+        assert _asked(browser, "return document.documentElement.scrollWidth") == 390, page
+
+
+_OF_EACH_KIND = ("tutorials/canary", "how-to/jwt", "explanation/comparison")
+
+
+@pytest.mark.browser
+def test_the_colours_are_those_of_the_readers_system(built: Path, browser: Chrome) -> None:
+    found: dict[str, str] = {}
+    for scheme in ("light", "dark"):
+        wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
+        browser.get((built / "index.html").as_uri())
+        found[scheme] = _asked(browser, "return document.body.dataset.mdColorScheme")
+    assert found == {"light": "default", "dark": "slate"}
+
+
+def _asked(browser: Chrome, script: str) -> Any:
+    return browser.execute(Command.W3C_EXECUTE_SCRIPT, {"script": script, "args": []})["value"]
 
 
 _RESULTS = """

@@ -2,9 +2,9 @@
 of v1.7 of the Gateway API.
 
 `python -m tests.e2e.mutants [WORD…]` runs each test against its mutant and expects it to fail; what
-the test starts is mutated, too. `test_mutants` holds the table against the program's text. Filters
-of listeners have mutants in `tests/agreement/evaluation`, headers of gRPC calls in
-`tests/features/gateway`, where every field of a manifest is taken out.
+the test starts is mutated, too, pods among it. `test_mutants` holds the table against the program's
+text. More mutants of filters of listeners are in `tests/agreement/evaluation`; headers of gRPC
+calls are proved in `tests/features/gateway`, where every field of a manifest is taken out.
 """
 
 import json
@@ -12,19 +12,24 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 from tests.testbed import patience
 
 ROOT = Path(__file__).parents[2]
 _HOOK = Path(__file__).with_name("mutating")
-_SECONDS = "15"
-"""How long a test waits for what a mutant never does."""
+_SECONDS = 15.0
+"""How long a test waits at least for what a mutant never does."""
 
 _TRACES = "tests/e2e/test_telemetry.py"
 _BUNDLES = "tests/e2e/test_trust_bundles.py"
 _BACKENDS = "tests/e2e/test_xbackends.py"
+_RETRIED = "tests/e2e/test_backendtraffic.py"
+_TOLD = "tests/dag/gateway/test_backendtraffic.py"
 _ADDRESSES = "tests/dag/gateway/test_addresses.py"
+_REACHED = "tests/e2e/test_routability.py"
+_BAD_INPUT = "tests/e2e/test_gateway_bad_input.py"
 
 
 class Mutant(NamedTuple):
@@ -176,6 +181,69 @@ _XBACKENDS: Rows = {
         "test_a_certificate_is_shown_to_it",
     ),
 }  # fmt: skip
+_RETRIES: Rows = {
+    "return min(claims).key if claims else None": (
+        "return max(claims).key if claims else None",
+        "test_a_policy_that_comes_and_goes_changes_what_backends_get",
+    ),
+    "float(asked.budget.percent),": ("100.0,", "test_a_budget_of_nothing_stops_retries"),
+    "        _at_once(asked.min_retry_rate),": (
+        "        1,",
+        "test_the_least_rate_lets_requests_be_retried_without_a_budget",
+    ),
+    "own = f\"{backend.kind.lower()}-{backend.namespace}-{backend.name}\"": (
+        "own = \"one\"",
+        "test_a_client_stays_at_its_endpoint",
+    ),
+}  # fmt: skip
+_BUDGETS: Rows = {
+    "budget.MergeFromString(wire.field(_BUDGET_INTERVAL, interval))": (
+        "wire.field(_BUDGET_INTERVAL, interval)",
+        "test_requests_of_the_interval_count_although_they_are_answered",
+    ),
+    "budget.budget_percent.value = node.percent": (
+        "pass",
+        "test_a_budget_of_all_requests_lets_each_be_retried",
+    ),
+}  # fmt: skip
+_SHARES: Rows = {
+    "share.typed_per_filter_config[sessions.NAME].CopyFrom(kept)": (
+        "pass",
+        "test_each_share_keeps_its_own_session",
+    ),
+}  # fmt: skip
+_KEPT: Rows = {
+    "if rule.session_persistence is not None or cluster is None:": (
+        "if cluster is None:",
+        "test_the_session_of_a_rule_counts_instead",
+    ),
+}  # fmt: skip
+_POLICED: Rows = {
+    "if isinstance(found, Problem) or at.subject.kind not in _REQUEST_KINDS:": (
+        "if isinstance(found, Problem):",
+        "test_streams_have_neither",
+    ),
+    "return backendtraffic.bounded(view, found)": (
+        "return found",
+        "test_every_route_and_copy_to_the_service_has_it_and_no_other",
+    ),
+}  # fmt: skip
+_OWNERS: Rows = {
+    "if winner is None or winner == at.subject.key:": (
+        "if True:",
+        "test_the_younger_of_two_is_told_and_promoted",
+    ),
+    "if len(found_wrong) == len(wrong):": (
+        "if found_wrong:",
+        "test_a_policy_that_has_lost_one_of_its_backends_holds_for_the_others",
+    ),
+}  # fmt: skip
+_JOINED: Rows = {
+    "said[\"retry_budget\"] = cluster.retry_budget.joined(found.retry_budget)": (
+        "pass",
+        "test_two_budgets_are_both_kept",
+    ),
+}  # fmt: skip
 _ROUTABILITY: Rows = {
     "if entry.routability not in {\"\", CLUSTER, SENTINEL}:": (
         "if False:",
@@ -198,6 +266,67 @@ _ROUTABILITY: Rows = {
         "test_crds_without_the_field_get_neither_it_nor_the_condition",
     ),
 }  # fmt: skip
+_AN_ADDRESS = "test_an_address_is_reached_from_where_it_is_asked_to_be"
+_IN_A_CLUSTER = (
+    (
+        "dag.gateway.addresses",
+        "pool = left[entry.routability == CLUSTER]",
+        "pool = left[False]",
+        _AN_ADDRESS,
+    ),
+    (
+        "dag.gateway.addresses",
+        "scope = entry.routability if entry.routability == SENTINEL else None",
+        "scope = None",
+        _AN_ADDRESS,
+    ),
+    (
+        "contour.fleetstatus",
+        "self._cluster_ips[fleet] = cluster_ips(entrance)",
+        "self._cluster_ips[fleet] = ()",
+        _AN_ADDRESS,
+    ),
+    (
+        "contour.status.rendering",
+        "for name, it in found._asdict().items() if it is not None}",
+        "for name, it in found._asdict().items() if it}",
+        _AN_ADDRESS,
+    ),
+    (
+        "contour.status.merging",
+        '"AddressesAssigned",',
+        "",
+        "test_the_crds_of_v1_6_have_neither_the_field_nor_the_condition",
+    ),
+)
+_LISTENER_FILTERS: Rows = {
+    "if listener.protocol not in {\"HTTP\", \"HTTPS\"}:": (
+        "if False:",
+        "test_filters_on_a_stream_close_it",
+    ),
+    "yield _resolved(view, it, at.at(\"filters\").at(\"requests\", index))": (
+        "if not isinstance(found := _resolved(view, it, at), Problem):\n            yield found",
+        "test_a_filter_that_cannot_be_served_closes_its_listener_alone",
+    ),
+}  # fmt: skip
+_REFERENCES: Rows = {
+    "if reference.port is not None:": (
+        "if False:",
+        "test_a_reference_to_an_xbackend_with_a_port_leads_nowhere_and_says_so",
+    ),
+}
+_SESSIONS: Rows = {
+    "        _is_written_in_one_way,": (
+        "        bool,",
+        "test_a_route_with_both_spellings_of_a_session_is_refused_and_the_last_good_one_serves",
+    ),
+}
+_SCOPES: Rows = {
+    "lambda it: it.routability in {\"\", \"Cluster\"} or _is_scope(it.routability),": (
+        "bool,",
+        "test_a_gateway_with_a_routability_of_kubernetes_is_refused_and_the_last_good_one_serves",
+    ),
+}  # fmt: skip
 
 
 def _of(module: str, file: str, rows: Rows) -> tuple[Mutant, ...]:
@@ -213,14 +342,30 @@ MUTANTS = (
     *_of("dag.references.trust", _BUNDLES, _TRUST),
     *_of("dag.gateway.policies", _BUNDLES, _POLICIES),
     *_of("dag.gateway.xbackends", _BACKENDS, _XBACKENDS),
+    *_of("dag.gateway.backendtraffic", _RETRIED, _RETRIES),
+    *_of("contour.envoy.resilience", _RETRIED, _BUDGETS),
+    *_of("contour.envoy.forwarding", _RETRIED, _SHARES),
+    *_of("dag.gateway.actions", _RETRIED, _KEPT),
+    *_of("dag.gateway.backends", _TOLD, _POLICED),
+    *_of("dag.gateway.backendtrafficstatus", _TOLD, _OWNERS),
+    *_of("dag.gateway.envoypolicies.trafficupstreams", _TOLD, _JOINED),
     *_of("dag.gateway.addresses", _ADDRESSES, _ROUTABILITY),
+    *(
+        Mutant(module, before, after, f"{_REACHED}::{name}")
+        for module, before, after, name in _IN_A_CLUSTER
+    ),
+    *_of("dag.gateway.listenerfilters", _BAD_INPUT, _LISTENER_FILTERS),
+    *_of("dag.gateway.backends", _BAD_INPUT, _REFERENCES),
+    *_of("crds.gateway.experimental", _BAD_INPUT, _SESSIONS),
+    *_of("crds.gateway.gateway", _BAD_INPUT, _SCOPES),
 )
 
 
-def survives(mutant: Mutant) -> bool:
-    """Whether its test finds nothing wrong."""
+def survives(mutant: Mutant, seconds: float = patience.PATIENCE) -> bool:
+    """Whether its test finds nothing wrong; the test waits so long for each thing."""
     given = json.dumps((mutant.module, mutant.before, mutant.after))
-    added = {"MUTANT": given, "PYTHONPATH": str(_HOOK), patience.VARIABLE: _SECONDS}
+    waited = {patience.VARIABLE: str(seconds)}
+    added = {"MUTANT": given, "PYTHONPATH": str(_HOOK)} | waited
     command = (sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", mutant.proof)
     found = subprocess.run(
         command, cwd=ROOT, env=os.environ | added, capture_output=True, check=False
@@ -229,17 +374,27 @@ def survives(mutant: Mutant) -> bool:
     return found.returncode == 0
 
 
+def seconds_of(mutant: Mutant) -> float | None:
+    """How long its test takes with the program as it is; None if it fails."""
+    start = monotonic()
+    return monotonic() - start if survives(mutant._replace(after=mutant.before)) else None
+
+
 def main() -> int:
-    """Tells of each, first whether its test holds for the program itself: 1 if one is not found."""
+    """Tells of each, first whether its test holds for the program itself: 1 if one is not found.
+
+    For what a mutant never does, the test waits as long as the whole of it takes without a mutant,
+    so a machine that is busy finds nothing by mistake.
+    """
     words = sys.argv[1:] or [""]
     wanted = [it for it in MUTANTS if any(word in f"{it} {it.proof}" for word in words)]
-    whole = {it.proof: it._replace(after=it.before) for it in wanted}
-    failing = {proof for proof, it in whole.items() if not survives(it)}
+    lasting = {proof: seconds_of(it) for proof, it in {it.proof: it for it in wanted}.items()}
     count = 0
     for it in wanted:
-        is_found = it.proof not in failing and not survives(it)
+        seconds = lasting[it.proof]
+        is_found = seconds is not None and not survives(it, max(_SECONDS, seconds))
         count += not is_found
-        told = "found" if is_found else "NO PROOF" if it.proof in failing else "SURVIVES"
+        told = "found" if is_found else "NO PROOF" if seconds is None else "SURVIVES"
         print(told, it, flush=True)
     return min(count, 1)
 

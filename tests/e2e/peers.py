@@ -176,12 +176,12 @@ endpoints: [{{addresses: [127.0.0.1]}}]
 
 @contextlib.contextmanager
 def served(server: socketserver.BaseServer) -> Iterator[int]:
-    """Runs a server in a thread; its port."""
+    """Runs a server in a thread; its port, 0 for a Unix socket."""
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
     try:
         address: Any = server.server_address
-        yield int(address[1])
+        yield 0 if isinstance(address, str) else int(address[1])
     finally:
         server.shutdown()
         server.server_close()

@@ -5,6 +5,7 @@ listener without a policy must give another answer: so no row holds where its fi
 """
 
 import contextlib
+import functools
 import socket
 import ssl
 import struct
@@ -135,17 +136,33 @@ def showing(shown: str) -> Probe:
     """The status with a certificate of that name, or without one; `refused` if there is none."""
 
     def probe(it: Standalone, host: str) -> Any:
-        context = it.trusting()
-        if shown:
-            certificates.show(context, certificates.issued(it.authority, shown))
-        try:
-            with secured(it, host, context) as connection:
-                connection.sendall(f"GET / HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
-                return connection.recv(4096)[9:12].decode() or "refused"
-        except (ssl.SSLError, ConnectionError):
-            return "refused"
+        return _shown(it, host, certificates.issued(it.authority, shown) if shown else None)
 
     return probe
+
+
+def _shown(it: Standalone, host: str, shown: certificates.Pair | None) -> str:
+    context = it.trusting()
+    if shown is not None:
+        certificates.show(context, shown)
+    try:
+        with secured(it, host, context) as connection:
+            connection.sendall(f"GET / HTTP/1.1\r\nhost: {host}\r\n\r\n".encode())
+            return connection.recv(4096)[9:12].decode() or "refused"
+    except (ssl.SSLError, ConnectionError):
+        return "refused"
+
+
+@functools.cache
+def _revoked(by: certificates.Pair) -> certificates.Pair:
+    """The certificate that the authority has revoked."""
+    return certificates.issued(by, "revoked.partner.com")
+
+
+def showing_revoked(it: Standalone, host: str) -> str:
+    """The same with that certificate."""
+    assert it.authority is not None
+    return _shown(it, host, _revoked(it.authority))
 
 
 def second_connection(it: Standalone, host: str) -> str:
@@ -293,6 +310,8 @@ ROWS = [
     Row("keyed", f"tls: {{clientValidation: {{{CA},"
         " spkiHashes: [NvqYIYSbgK2vCJpQhObf77vv+bQWtc5ek5RIOwPiC9A=]}}",
         showing("a.partner.com"), "refused"),
+    Row("revoked", f"tls: {{clientValidation: {{{CA}, crl: {{refs: [{{kind: ConfigMap,"
+        " name: authority}]}}}", showing_revoked, "refused"),
     Row("lacking", "tls: {clientValidation: {caCertificateRefs: [{name: nowhere}]}}", status(),
         503),
 ]  # fmt: skip
@@ -306,9 +325,11 @@ def _web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     guards = [_GUARD.format(name=it.name) for it in ROWS if it.is_guarded]
     guards.append(_GUARD.format(name="guarded"))
     trusted = authority.pem.decode().replace("\n", "\n    ")
+    listed = certificates.revocations(authority, _revoked(authority))
+    revoked = listed.decode().replace("\n", "\n    ")
     others = (
         "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: authority}\n"
-        f"data:\n  ca.crt: |\n    {trusted}\n"
+        f"data:\n  ca.crt: |\n    {trusted}\n  ca.crl: |\n    {revoked}\n"
     )
     text = manifest("clients.yaml")
     text = text.replace("$listeners", "".join(_LISTENER.format(name=it) for it in names))
@@ -333,7 +354,7 @@ def test_a_field_has_its_effect_where_its_policy_is_and_nowhere_else(
     assert row.probe(web, f"{bare}.example.com") != row.expected
 
 
-@pytest.mark.parametrize("name", ["certain", "named"])
+@pytest.mark.parametrize("name", ["certain", "named", "revoked"])
 def test_clients_with_a_good_certificate_get_in(web: Standalone, name: str) -> None:
     assert showing("a.partner.com")(web, f"{name}.example.com") == "200"
 

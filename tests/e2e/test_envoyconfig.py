@@ -50,7 +50,7 @@ def envoys(
             )
             command = (
                 *(str(installation.binary()), "--config-path", str(file), "--concurrency", "1"),
-                *("--use-dynamic-base-id", "--log-level", "warning", "--drain-time-s", "1"),
+                *("--use-dynamic-base-id", "--log-level", "warning", "--drain-time-s", "10"),
             )
             running.append(processes.start(f"{node}-{it}", command, folder))
         yield running

@@ -185,7 +185,7 @@ def test_when_the_leader_dies_another_goes_on(instance: Instance) -> None:
         ),
         "the second replica to tell of the newest version",
     )
-    assert instance.leader is second
+    instance.until(lambda: instance.leader is second, "the second replica to lead")
 
 
 def test_an_instance_waits_for_its_configuration_and_follows_it(instance: Instance) -> None:

@@ -20,7 +20,7 @@ from tests.e2e.standalone import Standalone, standalone
 
 pytestmark = pytest.mark.envoy
 
-_GIVEN = """
+GIVEN = """
 apiVersion: projectcontour.io/v1alpha1
 kind: ContourConfiguration
 metadata: {name: contour, namespace: projectcontour}
@@ -60,7 +60,7 @@ addressType: IPv4
 ports: [{name: http, port: $right}]
 endpoints: [{addresses: [127.0.0.1]}]
 """
-_ROUTE = """---
+ROUTE = """---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
 metadata: {name: NAME}
@@ -69,7 +69,7 @@ spec:
   hostnames: [HOST]
   rules: [{backendRefs: [{name: both, port: 80}]}]
 """
-_POLICY = """---
+POLICY = """---
 apiVersion: gateway.envoyproxy.io/v1alpha1
 kind: BackendTrafficPolicy
 metadata: {name: NAME}
@@ -120,21 +120,43 @@ PROOFS = {
         " response: {statusCode: 410}}]",
         "/404", (410,), (404,),
     ),
-    "closed": Proof("rateLimit: {global: {rules: []}}", "/", (500,), (200,)),
+    "max-stream": Proof("timeout: {http: {maxStreamDuration: 200ms}}", "/late", (504,), (200,)),
+    "proxy-protocol": Proof("proxyProtocol: {version: V1}", "/proxied", (200,), (404,)),
+    "check-method": Proof(
+        "healthCheck: {active: {type: HTTP, unhealthyThreshold: 1, "
+        "http: {path: /, method: HEAD}}}",
+        "/", (503,), (200,),
+    ),
+    "check-answer": Proof(
+        "healthCheck: {active: {type: HTTP, unhealthyThreshold: 1, "
+        "http: {path: /, expectedResponse: {type: Text, text: nothing of it}}}}",
+        "/", (503,), (200,),
+    ),
+    "check-exchange": Proof(
+        "healthCheck: {active: {type: TCP, unhealthyThreshold: 1, tcp: "
+        "{send: {type: Text, text: a}, receive: {type: Binary, binary: AAE=}}}}",
+        "/", (503,), (200,),
+    ),
+    "closed": Proof("bandwidthLimit: {}", "/", (500,), (200,)),
 }  # fmt: skip
 MORE = {
+    "panic": "healthCheck: {panicThreshold: 100, active: {type: HTTP, unhealthyThreshold: 1, "
+    "http: {path: /, expectedStatuses: [204]}}}",
+    "single": "circuitBreaker: {maxRequestsPerConnection: 1}",
     "buffer": "requestBuffer: {limit: 16}",
     "hash": "loadBalancer: {type: ConsistentHash, "
     "consistentHash: {type: Header, header: {name: x-user}}}",
+    "cookie": "loadBalancer: {type: ConsistentHash, consistentHash: {type: Cookie, "
+    "cookie: {name: c, ttl: 1h, attributes: {SameSite: Strict}}}}",
     "upgrade": "httpUpgrade: [{type: websocket}]",
     "passive": f"healthCheck: {{passive: {{consecutive5XxErrors: 1, {_ALWAYS}}}}}",
 }
 
 
 def _manifest(name: str, spec: str) -> str:
-    route = _ROUTE.replace("NAME", name).replace("HOST", f"{name}.example.com")
+    route = ROUTE.replace("NAME", name).replace("HOST", f"{name}.example.com")
     target = f"kind: HTTPRoute, name: {name}"
-    return route + _POLICY.replace("NAME", name).replace("KIND", target).replace("SPEC", spec)
+    return route + POLICY.replace("NAME", name).replace("KIND", target).replace("SPEC", spec)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -142,6 +164,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     seen: Counter[str]
+    raw_requestline: bytes
+    is_proxied = False
+
+    def parse_request(self) -> bool:
+        if self.raw_requestline.startswith(b"PROXY TCP4 127.0.0.1 127.0.0.1 "):
+            self.is_proxied = True
+            self.raw_requestline = self.rfile.readline(65537)
+        return super().parse_request()
 
     def do_GET(self) -> None:
         if self.headers.get("upgrade"):
@@ -165,11 +195,14 @@ class _Handler(BaseHTTPRequestHandler):
             who = self.headers["host"]
             self.seen[who] += 1
             return 200 if self.seen[who] > 1 else int((rest or ["503"])[0])
+        if first == "proxied":
+            return 200 if self.is_proxied else 404
         return int(first) if first.isdigit() else 200
 
     def _tell(self, status: int) -> None:
         server = cast("ThreadingHTTPServer", self.server)
-        body = json.dumps({"port": server.server_port}).encode()
+        peer = self.client_address[1]
+        body = json.dumps({"port": server.server_port, "from": peer}).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
@@ -181,7 +214,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextlib.contextmanager
-def _backends() -> Iterator[dict[str, int]]:
+def backends() -> Iterator[dict[str, int]]:
+    """The ports of two backends that count together."""
     handler = type("Handler", (_Handler,), {"seen": Counter()})
     with contextlib.ExitStack() as stack:
         yield {
@@ -195,15 +229,16 @@ def _traffic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     made = [_manifest(name, it.spec) for name, it in PROOFS.items()]
     made += [_manifest(name, spec) for name, spec in MORE.items()]
     bare = [*(f"bare-{it}" for it in (*PROOFS, *MORE)), "x.whole"]
-    made += [_ROUTE.replace("NAME", it).replace("HOST", f"{it}.example.com") for it in bare]
+    made += [ROUTE.replace("NAME", it).replace("HOST", f"{it}.example.com") for it in bare]
     listener = "kind: Gateway, name: web, sectionName: whole"
-    whole = _POLICY.replace("NAME", "whole").replace("KIND", listener)
+    whole = POLICY.replace("NAME", "whole").replace("KIND", listener)
     made.append(whole.replace("SPEC", PROOFS["request-timeout"].spec))
-    with _backends() as ports:
-        files = {"given.yaml": _GIVEN, "policies.yaml": "".join(made)}
+    with backends() as ports:
+        files = {"given.yaml": GIVEN, "policies.yaml": "".join(made)}
         with standalone(tmp_path_factory.mktemp("traffic"), files, ports) as found:
             found.until_status("http://bare-closed.example.com/", 200)
-            found.until_status("http://active.example.com/", 503)
+            for it in ("active", "check-answer", "check-exchange"):
+                found.until_status(f"http://{it}.example.com/", 503)
             yield found
 
 
@@ -222,6 +257,26 @@ def _answers(instance: Standalone, host: str, path: str, times: int) -> tuple[in
 def test_endpoints_that_fail_are_left_out(traffic: Standalone) -> None:
     traffic.until_status("http://passive.example.com/500", 503)
     assert _answers(traffic, "bare-passive", "/500", 4) == (500, 500, 500, 500)
+
+
+def test_sick_endpoints_are_asked_in_panic(traffic: Standalone) -> None:
+    assert _answers(traffic, "panic", "/", 4) == (200, 200, 200, 200)
+
+
+def test_a_connection_carries_as_many_requests_as_the_policy_says(traffic: Standalone) -> None:
+    seen = {host: _connections(traffic, host) for host in ("single", "bare-single")}
+    assert len(seen["single"]) == _REQUESTS
+    assert len(seen["bare-single"]) < _REQUESTS
+
+
+_REQUESTS = 40
+"""More than Envoy has workers for the two endpoints."""
+
+
+def _connections(instance: Standalone, host: str) -> set[tuple[int, int]]:
+    """The connections that reach backends, by the ports of both ends."""
+    found = (instance.ask(f"http://{host}.example.com/").seen for _ in range(_REQUESTS))
+    return {(it["port"], it["from"]) for it in found}
 
 
 def test_a_policy_of_a_listener_is_for_its_routes(traffic: Standalone) -> None:
@@ -246,6 +301,12 @@ def test_requests_with_the_same_hash_go_to_one_endpoint(traffic: Standalone) -> 
     assert len(_endpoints(traffic, "bare-hash", "1")) == 2
 
 
+def test_the_cookie_of_a_hash_has_the_attributes_of_the_policy(traffic: Standalone) -> None:
+    found = traffic.ask("http://cookie.example.com/").headers["set-cookie"]
+    assert "SameSite=Strict" in found
+    assert "set-cookie" not in traffic.ask("http://bare-cookie.example.com/").headers
+
+
 def _endpoints(instance: Standalone, host: str, user: str) -> set[int]:
     url = f"http://{host}.example.com/"
     return {instance.ask(url, headers={"x-user": user}).seen["port"] for _ in range(8)}
@@ -261,4 +322,4 @@ def test_requests_may_switch_to_websockets(traffic: Standalone, host: str, statu
 
 def test_what_is_not_served_is_told(traffic: Standalone) -> None:
     told = traffic.reasons("BackendTrafficPolicy default/closed")
-    assert "spec.rateLimit.global" in told
+    assert "spec.bandwidthLimit" in told

@@ -73,6 +73,8 @@ def _slice(chance: Random) -> Document:
 
 def _secret(chance: Random) -> Document:
     if chance.random() < 0.2:
+        return {"type": "Opaque", "stringData": {"client-secret": chance.choice(("a", "b"))}}
+    if chance.random() < 0.2:
         data = {"tls.crt": "bm90aGluZw==", "tls.key": "bm90aGluZw=="}
     else:
         chain, key = pairs.pair(chance.randrange(3))

@@ -41,6 +41,21 @@ def _telemetry_policy(chance: Random) -> Document:
     return {"spec": {"targetRefs": targets, "tracing": tracing}}
 
 
+def _backend_traffic_policy(chance: Random) -> Document:
+    kinds = (("", "Service", "s1"), ("", "Service", "s2"), (EXPERIMENTAL_GROUP, "XBackend", "e1"))
+    targets = [
+        dict(zip(("group", "kind", "name"), it, strict=True))
+        for it in chance.sample(kinds, chance.choice((1, 2)))
+    ]
+    spec: Document = {"targetRefs": targets}
+    if chance.random() < 0.7:
+        spec["retryConstraint"] = {"budget": {"percent": chance.choice((0, 50))}}
+    if chance.random() < 0.5:
+        path = chance.choice(("/", "/", ";"))
+        spec["sessionPersistence"] = {"cookie": {"path": path}}
+    return {"spec": spec}
+
+
 def _trust_bundle(chance: Random) -> Document:
     chain = pairs.pair(chance.randrange(2))[0].decode()
     return {"spec": {"trustBundle": chain if chance.random() < 0.8 else "nothing"}}
@@ -50,6 +65,7 @@ _X = f"{EXPERIMENTAL_GROUP}/v1alpha1"
 KINDS: tuple[tuple[str, str, tuple[str, ...], bool, Callable[[Random], Document]], ...] = (
     ("XBackend", _X, ("e1", "e2"), True, _xbackend),
     ("XTelemetryPolicy", _X, ("f1", "f2"), True, _telemetry_policy),
+    ("XBackendTrafficPolicy", _X, ("b1", "b2"), True, _backend_traffic_policy),
     ("ClusterTrustBundle", "certificates.k8s.io/v1", ("n1", "n2"), False, _trust_bundle),
 )
 

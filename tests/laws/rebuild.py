@@ -24,7 +24,6 @@ def rebuilt(plan: Plan, rows: Rows) -> dict[tuple[Query[Any, Any], Any], Any]:
     for kept in plan.kept:
         for key in world.keys(kept.over):
             world.ask(kept.query, kept.key(key))
-        world.index(kept.query)
     while world.demanded:
         world.ask(*world.demanded.pop())
     return {
@@ -44,11 +43,6 @@ class _World:
         for table, found in rows.items():
             self._draw(table, found.items())
 
-    def index(self, query: Query[Any, Any]) -> None:
-        """Fills the indexes over a query whose answers are now complete."""
-        found = [(key, it) for (asked, key), it in self.answers.items() if asked is query]
-        self._draw(query, found)
-
     def keys(self, source: Table[Any, Any] | Index[Any, Any]) -> Iterable[Any]:
         if isinstance(source, Table):
             return tuple(self._rows.get(source, {}))
@@ -65,7 +59,9 @@ class _World:
 
     def ask(self, query: Query[K, V], key: K) -> V:
         if (query, key) not in self.answers:
-            self.answers[query, key] = query.rule(self, key)
+            found = self.answers[query, key] = query.rule(self, key)
+            # Also of a query that is only asked by others, as the claims of hosts are.
+            self._draw(query, [(key, found)])
         answer: V = self.answers[query, key]
         return answer
 

@@ -15,6 +15,8 @@ LABELS = ({"team": "one"}, {"team": "two"}, {"kind": "web"})
 def policy(chance: Random) -> Document:
     """A policy for some targets, by name or by labels."""
     spec: Document = dict(_guards(chance))
+    if chance.random() < 0.5:
+        spec["mergeType"] = chance.choice(("StrategicMerge", "JSONMerge"))
     if chance.random() < 0.7:
         wanted = chance.sample(_TARGETS, chance.choice((1, 1, 2)))
         spec["targetRefs"] = [_target(chance, *it) for it in wanted]
@@ -56,6 +58,21 @@ def _guards(chance: Random) -> Document:
             {"jwt": {"providers": [token]}},
             {"authorization": {"rules": [{"action": "Allow", "principal": principal}]}},
             {"extAuth": {"grpc": {"backendRefs": [port]}}},
-            {"oidc": {}},
+            {"oidc": _login(chance)},
         )
     )
+
+
+def _login(chance: Random) -> Document:
+    """With a Secret that comes and goes, and a server that may be there."""
+    provider: Document = {
+        "issuer": "https://idp.com",
+        "authorizationEndpoint": "https://idp.com/auth",
+        "tokenEndpoint": "https://idp.com/token",
+    }
+    if chance.random() < 0.5:
+        provider["backendRefs"] = [{"name": chance.choice(("s1", "s2")), "port": 80}]
+    if chance.random() < 0.2:
+        del provider["tokenEndpoint"]
+    secret = {"name": chance.choice(("c1", "c1", "nobody"))}
+    return {"provider": provider, "clientID": chance.choice(("a", "b")), "clientSecret": secret}

@@ -1,5 +1,5 @@
-"""XBackends, XTelemetryPolicies and ClusterTrustBundles that come and go among everything else, and
-their kinds with them: what is served and told follows from what is there."""
+"""Objects of the experimental channel that come and go among everything else, and their kinds with
+them: what is served and told follows from what is there."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -44,13 +44,22 @@ def test_incremental_equals_rebuilt_with_kinds_of_the_experimental_channel() -> 
         world.settle()
         assert not world.engine.failures, f"seed {seed}"
         assert world.reported == world.answered() == world.rebuilt(), f"seed {seed}"
-    assert all(found[it] for it in ("status_of_XBackend", "status_of_XTelemetryPolicy", "far"))
+    assert all(found[it] for it in _MET)
+
+
+_MET = (
+    *("status_of_XBackend", "status_of_XTelemetryPolicy", "status_of_XBackendTrafficPolicy"),
+    *("far", "bounded"),
+)
 
 
 def _words(world: World) -> Iterator[str]:
-    """Which queries have answers; `far` for clusters of XBackends."""
+    """Which queries have answers; `far` for clusters of XBackends, `bounded` for those with a
+    budget for retries."""
     for query, key in world.reported:
         yield query.name
         cluster = getattr(key, "cluster", None)
         if isinstance(cluster, nodes.Cluster) and cluster.port.kind == "XBackend":
             yield "far"
+        if isinstance(cluster, nodes.Cluster) and cluster.retry_budget is not None:
+            yield "bounded"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from contour.envoy import routing
+from contour.envoy import locating, routing
 from dag import hosts, nodes
 from dag.engine.view import View
 from tests.laws import histories
@@ -13,7 +13,7 @@ from tests.laws.histories import Answers, Step, World
 
 HARMED = "x.com"
 OF_HOSTS = {hosts.virtual_host, routing.host}
-BEHIND_HOSTS = {routing.cluster, routing.endpoints}  # there while a host uses them
+BEHIND_HOSTS = {routing.cluster, locating.endpoints}  # there while a host uses them
 
 
 def test_a_rule_that_raises_harms_only_its_output(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from provisioning import admission, manifests
 from tests.cluster.cluster import Cluster
 from tests.operator.operators import cluster_wide
 from tests.operator.operators import namespace as a_namespace
+from tests.testbed import processes
 from tests.testbed.apiserver import RefusedError
 
 pytestmark = pytest.mark.cluster
@@ -204,7 +205,9 @@ def test_the_most_namespaces_that_may_be_named_are_asked_about_one_by_one(place:
         reference = {"apiGroup": version.partition("/")[0], "kind": "Role", "name": "tenant"}
         binding = {"apiVersion": version, "kind": "RoleBinding", "roleRef": reference}
         place.cluster.create(role | binding | {"subjects": [subject]})
-    assert place.write("tenant", watching("own", *names) | PER_GATEWAY) == ""
+    # The API server sees new rights a moment later.
+    asked = watching("own", *names) | PER_GATEWAY
+    processes.wait(lambda: place.write("tenant", asked) == "", "an instance in all of them")
     for name in names:
         place.cluster.delete(a_namespace(name))
 

@@ -1,5 +1,6 @@
 """The recipe of the image. No container runtime is here: its commands run in a folder instead."""
 
+import json
 import re
 import shlex
 import shutil
@@ -15,6 +16,7 @@ from packaging.utils import canonicalize_name
 
 from tests.testbed.processes import ROOT
 
+HERE = Path(sys.executable).parent
 LOCK = ROOT / "requirements.lock"
 
 
@@ -57,10 +59,18 @@ def test_the_image_runs_as_nobody_and_is_for_every_platform() -> None:
     assert not any("--platform" in rest for name, rest in found if name == "FROM")
 
 
-@pytest.mark.timeout(300)
-def test_the_commands_of_the_recipe_make_a_program_that_runs(tmp_path: Path) -> None:
-    """Every COPY and RUN of the first stage, with folders of ours for those of the image."""
-    program, source = tmp_path / "contour", tmp_path / "source"
+def test_the_recipe_is_clean() -> None:
+    done = subprocess.run(
+        [HERE / "hadolint", ROOT / "Dockerfile"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.fixture(scope="module", name="program")
+def _program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What every COPY and RUN of the first stage makes, with folders of ours for the image's."""
+    folder = tmp_path_factory.mktemp("image")
+    program, source = folder / "contour", folder / "source"
     source.mkdir()
     allowed = {it[1:] for it in (ROOT / ".dockerignore").read_text().split() if it[0] == "!"}
     for name, rest in instructions():
@@ -71,12 +81,47 @@ def test_the_commands_of_the_recipe_make_a_program_that_runs(tmp_path: Path) -> 
                 _copy(ROOT / it, source / (target if target == it else it))
         elif name == "RUN":
             _run(rest.replace("/opt/contour", str(program)), source)
+    return program
+
+
+@pytest.mark.timeout(600)
+def test_the_commands_of_the_recipe_make_a_program_that_runs(program: Path) -> None:
     said = subprocess.run(
         [program / "bin" / "contour", "version"], cwd="/", env={}, capture_output=True, check=True
     )
     assert b"contour-ingress" in said.stdout
     assert not (program / "bin" / "pip").exists()
     assert (program / "bin" / "contour-operator").exists()
+
+
+@pytest.mark.timeout(600)
+def test_bytecode_does_not_depend_on_the_times_of_files(program: Path) -> None:
+    """A builder that sets them would else have every start compile all modules anew."""
+    compiled = [*program.rglob("*.pyc")]
+    assert len(compiled) > 1000
+    unchecked = b"\x01\0\0\0"  # PEP 552: by hash, not compared with the source
+    assert {it.read_bytes()[4:8] for it in compiled} == {unchecked}
+
+
+@pytest.mark.timeout(600)
+def test_the_list_of_packages_has_those_that_the_program_needs(
+    program: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "sbom.json"
+    subprocess.run([ROOT / "hack" / "sbom", path, program / "bin" / "python"], check=True)
+    made = json.loads(path.read_text())
+    names = {it["bom-ref"]: canonicalize_name(it["name"]) for it in made["components"]}
+    known = {name: version for name, (version, _) in locked().items()}
+    for it in made["components"]:
+        assert it["name"] == "contour-ingress" or it["version"] == known[names[it["bom-ref"]]]
+    needs = {it["ref"]: it.get("dependsOn", ()) for it in made["dependencies"]}
+    reached = {made["metadata"]["component"]["bom-ref"]}
+    found = [*reached]
+    while found:
+        found = [it for ref in found for it in needs.get(ref, ()) if it not in reached]
+        reached |= {*found}
+    assert {names[it] for it in reached & set(names)} == set(names.values())
+    assert {"aiohttp", "grpcio", "kopf"} <= set(names.values())
 
 
 def _copy(source: Path, target: Path) -> None:

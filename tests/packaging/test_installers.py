@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.packaging.conftest import built
 from tests.testbed.processes import ROOT
 
 HERE = Path(sys.executable).parent
@@ -27,6 +28,13 @@ def run(command: tuple[str | Path, ...], environment: Mapping[str, str] | None =
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+def test_a_wheel_that_is_built_again_is_equal(wheel: Path, tmp_path: Path) -> None:
+    """Elsewhere, and of files that are a year older."""
+    again = built(tmp_path, wheel.stat().st_mtime - 31_536_000)
+    assert again.name == wheel.name
+    assert again.read_bytes() == wheel.read_bytes()
 
 
 def test_pipx_installs_the_commands_and_their_manual_pages(wheel: Path, tmp_path: Path) -> None:

@@ -77,12 +77,16 @@ def of_checkout(module: str, *arguments: str) -> Image:
 
 
 def ours() -> Image:
-    """Controller and operator, as installed from the wheel."""
+    """Controller and operator, as installed from the wheel; mutants if the tests look for one."""
     folder = _installed()
     environment = {"PATH": f"{folder}/bin:{_PATH}", "PYTHONUNBUFFERED": "1"}
-    return Image(
-        ["contour"], environment | {"PYTHONDONTWRITEBYTECODE": "1"}, [folder, *_interpreter()]
-    )
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    shown = [folder, *_interpreter()]
+    if mutant := os.environ.get("MUTANT"):
+        hook = assets.ROOT / "tests" / "e2e" / "mutating"
+        environment |= {"MUTANT": mutant, "PYTHONPATH": str(hook)}
+        shown.append(hook)
+    return Image(["contour"], environment, shown)
 
 
 def _interpreter() -> list[Path]:

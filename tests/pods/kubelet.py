@@ -84,12 +84,14 @@ class Kubelet:
             task.cancel()
         for pod in self._pods.values():
             pod.kill()
-        await self._tasks.__aexit__(None, None, None)
-        for node in self._nodes:
-            await node.leave()
-        self._names.close()
-        await self._journal.close()
-        await self._api.__aexit__()
+        try:
+            await self._tasks.__aexit__(None, None, None)
+        finally:
+            for node in self._nodes:
+                await node.leave()
+            self._names.close()
+            await self._journal.close()
+            await self._api.__aexit__()
 
     # What tests ask
 

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
@@ -266,7 +266,8 @@ def running(cluster: Cluster, nodes: int = 1) -> Iterator[Pods]:
         try:
             yield started.result()
         finally:
-            ending.set_result(None)
+            with contextlib.suppress(InvalidStateError):  # cancelled, if something has failed
+                ending.set_result(None)
             thread.join()
             if died.done():
                 died.result()

@@ -1,6 +1,6 @@
 """Throw-away certificates: authorities, what they issue and revoke, and TLS contexts that use it.
 
-Keys are of the curve P-256, which costs microseconds. Everything is valid for an hour, but for
+Keys are of the curve P-256, which costs microseconds. Everything is valid for a day, but for
 what is signed by itself.
 """
 
@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-_LIFE = timedelta(hours=1)
+_LIFE = timedelta(days=1)
 _FIRST_DAY = datetime(2020, 1, 1, tzinfo=UTC)
 
 

@@ -48,10 +48,10 @@ spec: {{trustBundle: {dumps(text)}}}
 """
 
 
-def revocations(name: str) -> str:
+def revocations(name: str, entry: str = "crl.pem") -> str:
     """A Secret with a list of what an authority revoked."""
     listed = certificates.revocations(certificates.known_authority("test"))
-    return _secret(name, "default", "Opaque", {"crl.pem": listed})
+    return _secret(name, "default", "Opaque", {entry: listed})
 
 
 def _secret(name: str, namespace: str, type_: str, data: dict[str, bytes]) -> str:

@@ -61,7 +61,12 @@ def command(name: str, keywords: Collection[str], options: argparse.Namespace) -
     words = [asking, name, *(["--quick"] if options.quick else [])]
     words += [f"--runs {options.runs}"] if options.runs else []
     words += [f"--seed {options.seed}"] if options.seed != 1 else []
-    return {"command": " ".join(words), "commit": _git("rev-parse", "--short=8", "HEAD")}
+    return {"command": " ".join(words), "commit": commit()}
+
+
+def commit() -> str:
+    """The commit that is checked out."""
+    return _git("rev-parse", "--short=8", "HEAD")
 
 
 def check_committed(checkout: Path, folder: Path) -> None:

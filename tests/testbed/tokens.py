@@ -38,6 +38,11 @@ def encoded(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
+def decoded(text: str) -> bytes:
+    """The same backwards."""
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
 @cache
 def _key() -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(65537, 2048)

@@ -59,3 +59,20 @@ def _paths() -> Mapping[str, Path]:
 @cache
 def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
+
+
+def test_the_same_values_are_written_in_one_order() -> None:
+    """`typing` takes unions with equal values for the same, whatever their order: a schema would
+    have that of the module which is imported first."""
+    found: dict[frozenset[object], dict[tuple[object, ...], Path]] = {}
+    for path in _modules():
+        for values in _literals(path):
+            found.setdefault(frozenset(values), {})[values] = path
+    assert [it for it in found.values() if len(it) > 1] == []
+
+
+def _literals(path: Path) -> Iterator[tuple[object, ...]]:
+    for it in ast.walk(_tree(path)):
+        match it:
+            case ast.Subscript(value=ast.Name(id="Literal"), slice=ast.Tuple(elts=values)):
+                yield tuple(one.value for one in values if isinstance(one, ast.Constant))

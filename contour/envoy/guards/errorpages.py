@@ -1,18 +1,21 @@
-"""What clients see in place of an error answer. Bodies are literal, never a format.
+"""What clients see in place of an error answer.
 
-Each page is an entry of a list of matchers over the status code; the first that matches counts.
+Each page is an entry of a list of matchers over the status code, the headers and who answered; the
+first that matches counts. Bodies are literal, but for operators that the rules have read.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+from cel.expr import syntax_pb2
 from envoy.extensions.filters.http.custom_response.v3 import custom_response_pb2 as pb
 from envoy.extensions.http.custom_response.local_response_policy.v3 import (
     local_response_policy_pb2 as local_pb,
 )
-from envoy.type.matcher.v3 import status_code_input_pb2
+from envoy.type.matcher.v3 import http_inputs_pb2, status_code_input_pb2
 from google.protobuf.message import Message
-from xds.type.matcher.v3 import matcher_pb2, regex_pb2
+from xds.type.matcher.v3 import cel_pb2, matcher_pb2, regex_pb2
+from xds.type.matcher.v3 import http_inputs_pb2 as attributes_pb2
 
 from contour.envoy import encoding, headers
 from contour.envoy.guards import places
@@ -22,8 +25,9 @@ NAME = "contour.error_pages"
 """The place of the filter. Envoy calls the filter unfinished, so it runs only where it is used."""
 
 _FILTER = "envoy.filters.http.custom_response"
-_INPUT = "envoy.matching.inputs.response_status_code"
 _POLICY = "envoy.extensions.http.custom_response.local_response_policy"
+
+Predicate = matcher_pb2.Matcher.MatcherList.Predicate
 
 
 def policy(pages: Iterable[nodes.ErrorPage]) -> Message:
@@ -38,22 +42,85 @@ def policy(pages: Iterable[nodes.ErrorPage]) -> Message:
 def _write_page(
     target: matcher_pb2.Matcher.MatcherList.FieldMatcher, page: nodes.ErrorPage
 ) -> None:
-    wanted = target.predicate.single_predicate
-    wanted.input.name = _INPUT
-    wanted.input.typed_config.Pack(status_code_input_pb2.HttpResponseStatusCodeMatchInput())
-    wanted.value_match.safe_regex.CopyFrom(
-        regex_pb2.RegexMatcher(google_re2=regex_pb2.RegexMatcher.GoogleRE2(), regex=_codes(page))
-    )
+    conditions = list(_conditions(page))
+    if len(conditions) == 1:
+        target.predicate.CopyFrom(conditions[0])
+    else:
+        target.predicate.and_matcher.predicate.extend(conditions)
     target.on_match.action.name = _POLICY
     target.on_match.action.typed_config.CopyFrom(encoding.packed(_response(page)))
 
 
+def _conditions(page: nodes.ErrorPage) -> Iterator[Predicate]:
+    if page.statuses or not page.headers:
+        result = _of(
+            "response_status_code", status_code_input_pb2.HttpResponseStatusCodeMatchInput()
+        )
+        _write_expression(result, _codes(page))
+        yield result
+    for it in page.headers:
+        result = _of(
+            "response_headers", http_inputs_pb2.HttpResponseHeaderMatchInput(header_name=it.name)
+        )
+        _write_value(result, it.value)
+        yield result
+    if page.source != "any":
+        yield _answered_by(is_backend=page.source == "backend")
+
+
+def _of(name: str, given: Message) -> Predicate:
+    result = Predicate()
+    result.single_predicate.input.name = f"envoy.matching.inputs.{name}"
+    result.single_predicate.input.typed_config.CopyFrom(encoding.packed(given))
+    return result
+
+
+def _write_value(target: Predicate, wanted: nodes.ValueMatch) -> None:
+    if wanted.operator == "regex":
+        _write_expression(target, wanted.value)
+    else:
+        setattr(target.single_predicate.value_match, wanted.operator, wanted.value)
+
+
+def _write_expression(target: Predicate, expression: str) -> None:
+    target.single_predicate.value_match.safe_regex.CopyFrom(
+        regex_pb2.RegexMatcher(google_re2=regex_pb2.RegexMatcher.GoogleRE2(), regex=expression)
+    )
+
+
+def _answered_by(*, is_backend: bool) -> Predicate:
+    """`response.code_details == "via_upstream"`, or its contrary."""
+    result = _of("cel_data_input", attributes_pb2.HttpAttributesCelMatchInput())
+    expression = syntax_pb2.Expr(id=1)
+    call = expression.call_expr
+    call.function = "_==_" if is_backend else "_!=_"
+    details = call.args.add(id=2).select_expr
+    details.field = "code_details"
+    details.operand.id = 3
+    details.operand.ident_expr.name = "response"
+    call.args.add(id=4).const_expr.string_value = "via_upstream"
+    wanted = cel_pb2.CelMatcher()
+    wanted.expr_match.cel_expr_parsed.expr.CopyFrom(expression)
+    custom = result.single_predicate.custom_match
+    custom.name = "envoy.matching.matchers.cel_matcher"
+    custom.typed_config.CopyFrom(encoding.packed(wanted))
+    return result
+
+
 def _response(page: nodes.ErrorPage) -> local_pb.LocalResponsePolicy:
     result = local_pb.LocalResponsePolicy()
-    result.body.inline_string = page.body
+    if isinstance(page.body, str):
+        result.body.inline_string = page.body
+    else:
+        text = headers.formatted(page.body)
+        result.body_format.text_format_source.inline_string = text
     if page.status is not None:
         result.status_code.value = page.status
-    result.response_headers_to_add.append(headers.overwriting("content-type", page.content_type))
+    added = result.response_headers_to_add
+    if page.content_type:
+        added.append(headers.overwriting("content-type", page.content_type))
+    if page.changes is not None:
+        added.extend(headers.options(page.changes))
     return result
 
 

@@ -4,6 +4,7 @@ For filters of which a route may not say everything, and for those that Envoy do
 stable: they run for the routes that ask for them, and for no other.
 """
 
+from collections.abc import Sequence
 from typing import cast
 
 from envoy.config.core.v3 import extension_pb2
@@ -26,8 +27,20 @@ def installed() -> Message:
 
 def filled(name: str, content: Message) -> Message:
     """What a route puts there: a filter with its whole configuration."""
-    filter_ = extension_pb2.TypedExtensionConfig(name=name, typed_config=encoding.packed(content))
-    action = composite_pb2.ExecuteFilterAction(typed_config=filter_)
+    return filled_with([(name, content)])
+
+
+def filled_with(filters: Sequence[tuple[str, Message]]) -> Message:
+    """Several filters, in their order, by their names."""
+    made = [
+        extension_pb2.TypedExtensionConfig(name=name, typed_config=encoding.packed(content))
+        for name, content in filters
+    ]
+    action = composite_pb2.ExecuteFilterAction()
+    if len(made) == 1:
+        action.typed_config.CopyFrom(made[0])
+    else:
+        action.filter_chain.typed_config.extend(made)
     return cast(Message, pb.ExtensionWithMatcherPerRoute(xds_matcher=_always(action)))
 
 

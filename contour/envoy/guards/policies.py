@@ -13,17 +13,20 @@ from envoy.config.route.v3 import route_components_pb2 as pb
 from google.protobuf.any_pb2 import Any as Packed
 from google.protobuf.message import Message
 
-from contour.envoy import encoding
+from contour.envoy import compression, encoding
 from contour.envoy.guards import (
     access,
     addresses,
     authentication,
     authorization,
     bodies,
+    compressors,
     cors,
     csrf,
     errorpages,
+    faults,
     frames,
+    logins,
     places,
     ratelimits,
     sessions,
@@ -59,6 +62,8 @@ _NOTHING = (None, nodes.OFF)
 
 def clusters(node: nodes.Policies | None) -> Iterator[nodes.AnyCluster]:
     """The clusters that guards ask."""
+    if node is not None and node.login is not None:
+        yield node.login.cluster
     if node is not None and isinstance(node.authorization, nodes.Authorization):
         yield node.authorization.cluster
 
@@ -68,8 +73,12 @@ def _configurations(node: nodes.Policies, names: ClusterNames) -> Iterator[tuple
         found = getattr(node, it.field)
         if found is not None:
             yield it.name, _packed(number, found)
+    if node.compressors is not None:
+        yield compression.NAME, compressors.USUAL[isinstance(node.compressors, str)]
     if isinstance(node.rate_limits, str):
         yield ratelimits.GLOBAL, encoding.packed(ratelimits.off_global())
+    if node.login is not None:
+        yield logins.NAME, encoding.packed(logins.policy(node.login, names[node.login.cluster]))
     if node.authorization is not None:
         for name, content in _authorization(node.authorization, names):
             yield name, encoding.packed(content)
@@ -103,6 +112,8 @@ _WRITTEN = (
     _Written("body_limit", bodies.NAME, bodies.policy, places.empty),
     _Written("error_pages", errorpages.NAME, errorpages.policy, places.empty),
     _Written("session", sessions.NAME, sessions.policy, sessions.off),
+    _Written("fault", faults.NAME, faults.policy, faults.off),
+    _Written("compressors", compressors.NAME, compressors.policy, places.empty),
 )
 
 

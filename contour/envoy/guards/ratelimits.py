@@ -13,23 +13,30 @@ from envoy.config.ratelimit.v3 import rls_pb2
 from envoy.config.route.v3 import route_components_pb2 as route_pb
 from envoy.extensions.filters.http.local_ratelimit.v3 import local_rate_limit_pb2 as local_pb
 from envoy.extensions.filters.http.ratelimit.v3 import rate_limit_pb2 as global_pb
-from envoy.type.matcher.v3 import address_pb2
-from envoy.type.v3 import http_status_pb2, percent_pb2
+from envoy.type.v3 import http_status_pb2, percent_pb2, token_bucket_pb2
 
-from contour.envoy import encoding, headers, matches, names
-from contour.xds import wire
+from contour.envoy import encoding, headers, names
+from contour.envoy.guards import counted
 from dag import nodes
 
 LOCAL = "envoy.filters.http.local_ratelimit"
 GLOBAL = "envoy.filters.http.ratelimit"
 FILTERS = "envoy.filters.http.ratelimit.filters"
-"""For RateLimitFilters, which another service counts."""
+"""For RateLimitFilters and BackendTrafficPolicies, which another service counts."""
 _STAGE = 1
 """Of `FILTERS`: it leaves alone what routes say to `GLOBAL`, of stage 0."""
 
 Target: TypeAlias = route_pb.VirtualHost | route_pb.RouteAction
 
-SECONDS = {"second": 1, "minute": 60, "hour": 3600}
+SECONDS = {
+    "second": 1,
+    "minute": 60,
+    "hour": 3600,
+    "day": 86400,
+    "week": 7 * 86400,
+    "month": 30 * 86400,
+    "year": 365 * 86400,
+}
 
 
 def installed_local() -> local_pb.LocalRateLimit:
@@ -58,92 +65,106 @@ def installed_global(node: nodes.RateLimitService, cluster: str) -> global_pb.Ra
 
 
 def installed_filters(node: nodes.RateLimitService, cluster: str) -> global_pb.RateLimit:
-    """The service that counts for RateLimitFilters; routes without limits do not ask it."""
+    """The service that counts for filters and policies; routes without limits do not ask it."""
     result = installed_global(node, cluster)
     result.stage = _STAGE
     return result
 
 
-def limits(found: Iterable[nodes.Limit], at: nodes.HostKey) -> global_pb.RateLimitPerRoute:
-    """What the service is asked about the requests of a route."""
+def limits(found: Iterable[nodes.Limit], bucket: str) -> global_pb.RateLimitPerRoute:
+    """What the service is asked about the requests of a route, which are counted in a bucket of
+    this name."""
     result = global_pb.RateLimitPerRoute()
     for it in found:
         target = result.rate_limits.add()
-        _write_key(target.actions.add(), RULE, names.filter_rule(it.filter, it.rule))
-        _write_key(target.actions.add(), BUCKET, names.bucket(at, it))
+        counted.write_key(target.actions.add(), RULE, names.limit_rule(it.owner, it.rule))
+        counted.write_key(target.actions.add(), BUCKET, SHARED if it.is_shared else bucket)
         for index, entry in enumerate(it.entries):
-            _write_condition(target.actions.add(), entry, index)
+            counted.write_condition(target.actions.add(), entry, index)
+        if it.late_cost is not None:
+            late = result.rate_limits.add()
+            late.CopyFrom(target)
+            late.apply_on_stream_done = True
+            late.hits_addend.number.value = it.late_cost
+        _write_count(target, it.cost, tells=it.tells)
     return result
 
 
 RULE, BUCKET = "rule", "bucket"
-"""The keys of the first two entries of each descriptor: the rule of a RateLimitFilter, which has
-the limit, and whose requests are counted together."""
-
-Action: TypeAlias = route_pb.RateLimit.Action
-
-
-def _write_key(target: Action, key: str, value: str) -> None:
-    target.generic_key.descriptor_key, target.generic_key.descriptor_value = key, value
+"""The keys of the first two entries of each descriptor: the rule, which has the limit, and whose
+requests are counted together."""
+SHARED = "shared"
+"""The bucket of all routes."""
 
 
-def _write_condition(target: Action, entry: nodes.CountedEntry, index: int) -> None:
-    match entry:
-        case nodes.HeaderValueMatch():
-            _write_header_match(target.header_value_match, entry)
-            target.header_value_match.descriptor_key = condition(entry, index)[0]
-        case nodes.RequestHeader():
-            target.request_headers.header_name = entry.name
-            target.request_headers.descriptor_key = condition(entry, index)[0]
-        case nodes.ClientRange():
-            target.MergeFromString(_range(*condition(entry, index)))
-        case nodes.RemoteAddress():
-            target.remote_address.SetInParent()
+def _write_count(target: route_pb.RateLimit, cost: int | None, *, tells: bool) -> None:
+    if cost is not None:
+        target.hits_addend.number.value = cost
+    if tells:
+        target.MergeFromString(_TELLS)
 
 
-def _range(key: str, cidr: str) -> bytes:
-    """An action for clients within a range; for others there is no descriptor, so that nobody is
-    asked. `RemoteAddressMatch` is known to Envoy since 1.38 at the latest, and not to the wheel of
-    xDS messages; its fields are those of Envoy's `route_components.proto`."""
-    address, _, length = cidr.partition("/")
-    matcher = address_pb2.AddressMatcher()
-    matcher.ranges.add(address_prefix=address).prefix_len.value = int(length)
-    match = (
-        wire.field(1, cidr.encode())
-        + wire.field(2, key.encode())
-        + wire.field(4, matcher.SerializeToString())
-    )
-    return wire.field(13, match)
+_TELLS = bytes((7 << 3, 2))
+"""`x_ratelimit_option: DRAFT_VERSION_03`, which Envoy knows since 1.38, and the wheel of xDS
+messages does not."""
 
 
-def condition(entry: nodes.CountedEntry, index: int) -> tuple[str, str]:
-    """The key and the value by which the service knows a condition; each value counts apart if
-    there is none."""
-    match entry:
-        case nodes.HeaderValueMatch():
-            return f"match-{index}", entry.value
-        case nodes.RequestHeader():
-            return f"header-{index}", ""
-        case nodes.ClientRange():
-            return f"range-{index}", entry.cidr
-        case nodes.RemoteAddress():
-            return "remote_address", ""
-
-
-def local(node: nodes.LocalRateLimit) -> local_pb.LocalRateLimit:
+def local(node: nodes.LocalRateLimit | nodes.LocalLimits) -> local_pb.LocalRateLimit:
     """So many requests a time."""
-    result = local_pb.LocalRateLimit(stat_prefix="http")
+    return _several(node) if isinstance(node, nodes.LocalLimits) else _one(node)
+
+
+def _several(node: nodes.LocalLimits) -> local_pb.LocalRateLimit:
+    """A bucket for each limit, and for each value that it counts apart."""
+    result = _enforced()
+    _write_bucket(result.token_bucket, 2**32 - 1, 1)  # of requests that no limit counts
+    result.always_consume_default_token_bucket.value = False
+    result.max_dynamic_descriptors.value = MOST_VALUES
+    for number, it in enumerate(node.limits):
+        target, made = result.rate_limits.add(), result.descriptors.add()
+        counted.write_key(target.actions.add(), RULE, str(number))
+        made.entries.add(key=RULE, value=str(number))
+        for index, entry in enumerate(it.entries):
+            counted.write_condition(target.actions.add(), entry, index)
+            key, value = counted.condition(entry, index)
+            made.entries.add(key=key, value=value)
+        _write_count(target, it.cost, tells=it.tells)
+        _write_bucket(made.token_bucket, it.requests, SECONDS[it.unit.lower()])
+        if it.is_shadow:
+            made.MergeFromString(_SHADOW)
+    return result
+
+
+MOST_VALUES = 10_000
+"""The values that one limit counts apart; who has not been seen for the longest time is forgotten,
+and begins anew. Envoy's own 20 would be no limit. A bucket takes some 300 bytes."""
+
+_SHADOW = bytes((3 << 3, 1))
+"""`shadow_mode`, which the wheel of xDS messages does not know."""
+
+
+def _one(node: nodes.LocalRateLimit) -> local_pb.LocalRateLimit:
+    result = _enforced()
     bucket = result.token_bucket
-    bucket.max_tokens = node.requests + node.burst
-    bucket.tokens_per_fill.value = node.requests
-    bucket.fill_interval.CopyFrom(encoding.seconds(SECONDS[node.unit]))
-    for enabled in (result.filter_enabled, result.filter_enforced):
-        enabled.default_value.numerator = 100
-        enabled.default_value.denominator = percent_pb2.FractionalPercent.HUNDRED
+    _write_bucket(bucket, node.requests, SECONDS[node.unit])
+    bucket.max_tokens += node.burst
     result.status.code = http_status_pb2.StatusCode.ValueType(node.status)
     for name, value in node.response_headers:
         result.response_headers_to_add.append(headers.overwriting(name, value))
     return result
+
+
+def _enforced() -> local_pb.LocalRateLimit:
+    result = local_pb.LocalRateLimit(stat_prefix="http")
+    for enabled in (result.filter_enabled, result.filter_enforced):
+        enabled.default_value.numerator = 100
+        enabled.default_value.denominator = percent_pb2.FractionalPercent.HUNDRED
+    return result
+
+
+def _write_bucket(target: token_bucket_pb2.TokenBucket, requests: int, seconds: int) -> None:
+    target.max_tokens = target.tokens_per_fill.value = requests
+    target.fill_interval.CopyFrom(encoding.seconds(seconds))
 
 
 def off_local() -> local_pb.LocalRateLimit:
@@ -176,15 +197,6 @@ def _write_entries(target: route_pb.RateLimit, entries: Iterable[nodes.Descripto
                 action.request_headers.header_name = entry.name
                 action.request_headers.descriptor_key = entry.key
             case nodes.HeaderValueMatch():
-                _write_header_match(action.header_value_match, entry)
+                counted.write_header_match(action.header_value_match, entry)
             case nodes.RemoteAddress():
                 action.remote_address.SetInParent()
-
-
-def _write_header_match(
-    target: route_pb.RateLimit.Action.HeaderValueMatch, node: nodes.HeaderValueMatch
-) -> None:
-    target.descriptor_value = node.value
-    target.expect_match.value = node.expect
-    for it in node.headers:
-        matches.write_header(target.headers.add(name=it.name), it)

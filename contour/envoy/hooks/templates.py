@@ -89,6 +89,20 @@ def _refusals(before: pb.Listener, after: pb.Listener, allowed: Allowed) -> Iter
     yield from trust.refusals(after, allowed.clusters, otherwise)
 
 
+def uncuttable(before: pb.Listener, after: pb.Listener) -> Iterator[str]:
+    """Why a template cannot be cut into a head and chains again, whatever else it says."""
+    if len(after.filter_chains) != 1:
+        yield f"leaves {len(after.filter_chains)} filter chains, of which there has to be one"
+        return
+    yield from _different(before, after, _KEPT)
+    yield from _changed_chain(after)
+    manager = _manager(after)
+    if manager is None:
+        yield f"leaves no {answered.CONNECTION_MANAGER} as the last filter"
+    elif routes := manager.WhichOneof("route_specifier"):
+        yield f"sets {routes}, but where routes come from is Contour's own"
+
+
 _KEPT = frozenset(
     {
         "name",

@@ -6,22 +6,21 @@ it holds where (`dag.gateway.clientports`, `dag.gateway.listenerclients`).
 
 from collections.abc import Iterator
 
-from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
+from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicySpec
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.gateway.known import unknown_values
-from crds.meta import NamespacedName
 from crds.records import dataclass
 from crds.unserved import unserved
 from dag import nodes, tables
-from dag.engine.view import View, query
+from dag.engine.view import View
 from dag.gateway.envoypolicies import clienttls, clienttraffic
 from dag.gateway.envoypolicies.clienttls import KIND, ClientTls
 from dag.gateway.envoypolicies.policyancestors import Ancestry
-from dag.gateway.envoypolicies.policyeffects import Effects, Meaning
-from dag.gateway.envoypolicies.policytargets import PolicyKind
+from dag.gateway.envoypolicies.policyeffects import Effects
+from dag.gateway.envoypolicies.policytargets import Policy, PolicyKind
 from dag.problems import Problem, Refused
 from dag.problems import policies as complaints
-from dag.problems.places import Findings, Place, gathered
+from dag.problems.places import Findings, Place
 from dag.values import durations
 
 POLICIES = PolicyKind(KIND, tables.CLIENT_TRAFFIC_POLICIES, ("Gateway", "ListenerSet"))
@@ -44,24 +43,11 @@ class Effect:
 CLOSED = Effect(is_closed=True)
 
 
-@query
-def meaning(view: View, key: NamespacedName) -> Meaning[Effect] | None:
-    """What a policy means; None if it is not there."""
-    found = view.read(tables.CLIENT_TRAFFIC_POLICIES, key)
-    if found is None:
-        return None
-    own = complaints.attached(KIND, key)
-    if isinstance(found, UnreadPolicy):
-        return Meaning(CLOSED, (complaints.policy_closes_listeners(own, "cannot be read"),))
-    closing = tuple(_closing(view, found, own))
-    effect, told = gathered(_effect(view, found, own))
-    if effect is None or closing:
-        return Meaning(CLOSED, (*closing, *told))
-    return Meaning(effect, told)
-
-
-def _closing(view: View, found: ClientTrafficPolicy, own: Place) -> Iterator[Problem]:
+def _closing(view: View, found: Policy, own: Place) -> Iterator[Problem]:
     """What the policy says that is not served, or not known, and may keep somebody out."""
+    if isinstance(found, UnreadPolicy):
+        yield complaints.policy_closes_listeners(own, "cannot be read")
+        return
     for field in unserved(found):
         if field.guards:
             at = Place(own.subject, field.path)
@@ -72,12 +58,11 @@ def _closing(view: View, found: ClientTrafficPolicy, own: Place) -> Iterator[Pro
             yield complaints.policy_closes_listeners(own, text)
 
 
-def _effect(view: View, found: ClientTrafficPolicy, own: Place) -> Findings[Effect | None]:
+def _effect(view: View, spec: ClientTrafficPolicySpec, own: Place) -> Findings[Effect | None]:
     """What it asks for; None if that cannot be served as safely."""
-    spec = found.spec
-    for value in unknown_values(found):
+    for value in unknown_values(spec):
         if "clientValidation" not in value.path:
-            at = Place(own.subject, value.path)
+            at = Place(own.subject, f"{own.path}.{value.path}")
             yield complaints.policy_field_not_served(at, value.message)
     try:
         tls = ClientTls()
@@ -93,5 +78,5 @@ def _effect(view: View, found: ClientTrafficPolicy, own: Place) -> Findings[Effe
     return Effect(tls, traffic, sockets, durations.seconds(rests) if rests is not None else None)
 
 
-EFFECTS = Effects(ANCESTRY, meaning, CLOSED)
+EFFECTS = Effects(ANCESTRY, _effect, CLOSED, _closing)
 """Settled before the listeners that read them. What owners are told: `dag.gateway.clientports`."""

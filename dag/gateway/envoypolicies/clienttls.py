@@ -16,6 +16,7 @@ from crds.records import dataclass
 from dag import nodes
 from dag.configuration.edges import CIPHERS, CURVES
 from dag.engine.view import View
+from dag.gateway import tlsvalues
 from dag.gateway.envoypolicies import clientmatches
 from dag.problems import Refused
 from dag.problems import policies as complaints
@@ -57,20 +58,22 @@ class ClientTls:
 
 def terms(view: View, written: crd.ClientTLS, at: Place) -> Findings[ClientTls]:
     """How TLS is terminated. Raises Refused if it cannot be, as safely as asked for."""
-    minimum = yield from _version(written.min_version, at.at("minVersion"))
-    maximum = yield from _version(written.max_version, at.at("maxVersion"))
+    minimum = yield from tlsvalues.version(written.min_version, at.at("minVersion"))
+    maximum = yield from tlsvalues.version(written.max_version, at.at("maxVersion"))
     session = written.session.resumption if written.session is not None else None
-    protocols = yield from _known(written.alpn_protocols, tuple(_PROTOCOLS), at.at("alpnProtocols"))
+    protocols = yield from tlsvalues.known(
+        written.alpn_protocols, tuple(_PROTOCOLS), at.at("alpnProtocols")
+    )
     clients = None
     if written.client_validation is not None:
         clients = _clients(view, written.client_validation, at.at("clientValidation"))
     return ClientTls(
         minimum,
         maximum,
-        ciphers=(yield from _known(written.ciphers, CIPHERS, at.at("ciphers"))),
-        curves=(yield from _known(written.ecdh_curves, CURVES, at.at("ecdhCurves"))),
+        ciphers=(yield from tlsvalues.known(written.ciphers, CIPHERS, at.at("ciphers"))),
+        curves=(yield from tlsvalues.known(written.ecdh_curves, CURVES, at.at("ecdhCurves"))),
         signatures=(
-            yield from _known(
+            yield from tlsvalues.known(
                 written.signature_algorithms, SIGNATURES, at.at("signatureAlgorithms")
             )
         ),
@@ -80,26 +83,6 @@ def terms(view: View, written: crd.ClientTLS, at: Place) -> Findings[ClientTls]:
         if session is not None
         else None,
     )
-
-
-def _version(given: str | None, at: Place) -> Findings[nodes.TlsVersion | None]:
-    for it in nodes.TLS_VERSIONS:
-        if it == given:
-            return it
-    if given not in {None, "Auto"}:
-        yield complaints.policy_field_not_served(at, f"TLS {given} is not served")
-    return None
-
-
-def _known(given: Iterable[str], known: tuple[str, ...], at: Place) -> Findings[tuple[str, ...]]:
-    found: list[str] = []
-    for index, it in enumerate(given):
-        if it in known:
-            found.append(it)
-        else:
-            why = f"{it[:60]!r} is none of {', '.join(known)}"
-            yield complaints.policy_field_not_served(at.item(index), why)
-    return tuple(dict.fromkeys(found))
 
 
 def _clients(view: View, written: crd.ClientCertificates, at: Place) -> nodes.ClientValidation:
@@ -113,13 +96,22 @@ def _clients(view: View, written: crd.ClientCertificates, at: Place) -> nodes.Cl
         for index, it in enumerate(written.ca_certificate_refs)
     )
     if mode in ("Request", "RequireAny"):
+        if written.crl is not None:
+            text = f"has no meaning with the mode {mode}, which checks nothing"
+            raise Refused(complaints.policy_closes_listeners(at.at("crl"), text))
         return nodes.ClientValidation(is_optional=is_optional, accepts_untrusted=True)
     if not authorities:
         text = f"must have a caCertificateRefs for the mode {mode}"
         raise Refused(complaints.policy_closes_listeners(at, text))
+    lists = written.crl.refs if written.crl is not None else ()
+    place = at.at("crl")
+    revoked = {_list(view, it, place.at("refs", index)) for index, it in enumerate(lists)}
     return nodes.ClientValidation(
-        nodes.Trust(tuple(sorted(set(authorities)))),
+        nodes.Trust(tuple(sorted(set(authorities))), lists=tuple(sorted(revoked))),
         is_optional=is_optional,
+        only_leaf_revocations=bool(
+            written.crl is not None and written.crl.only_verify_leaf_certificate
+        ),
         takes_expired=bool(written.allow_expired_certificate),
         spki=tuple(_hashes(written.spki_hashes, at.at("spkiHashes"), _is_spki)),
         hashes=tuple(_hashes(written.certificate_hashes, at.at("certificateHashes"), _is_hash)),
@@ -130,6 +122,23 @@ def _clients(view: View, written: crd.ClientCertificates, at: Place) -> nodes.Cl
 def _authority(view: View, reference: crd.ClientAuthority, at: Place) -> ObjectRef:
     if why_not := trust.kind_refusal(view, reference.group, reference.kind):
         raise Refused(complaints.policy_closes_listeners(at, why_not))
+    ref = _granted(view, reference, at)
+    return _sound(view, ref, nodes.Trust((ref,)), at)
+
+
+def _list(view: View, reference: crd.RevocationList, at: Place) -> ObjectRef:
+    if (reference.group, reference.kind) not in {("", "Secret"), ("", "ConfigMap")}:
+        named = f"{reference.group}/{reference.kind}".lstrip("/")
+        text = f"kind {named} is not supported; use ConfigMap or Secret"
+        raise Refused(complaints.policy_closes_listeners(at, text))
+    ref = _granted(view, reference, at)
+    return _sound(view, ref, nodes.Trust(lists=(ref,)), at)
+
+
+def _granted(
+    view: View, reference: crd.ClientAuthority | crd.RevocationList, at: Place
+) -> ObjectRef:
+    """The object that is referred to, if the policy may refer to it."""
     own = at.subject.namespace
     ref = trust.named(reference.kind, NamespacedName(reference.namespace or own, reference.name))
     referrer = grants.Referrer(ENVOY_GATEWAY, KIND, own)
@@ -137,7 +146,12 @@ def _authority(view: View, reference: crd.ClientAuthority, at: Place) -> ObjectR
     if ref.namespace and not grants.is_granted(view, referrer, target):
         text = f"{ref} is in another namespace, whose ReferenceGrants do not permit it"
         raise Refused(complaints.policy_closes_listeners(at, text))
-    if why := view.ask(trust.refusal, nodes.Trust((ref,))):
+    return ref
+
+
+def _sound(view: View, ref: ObjectRef, of: nodes.Trust, at: Place) -> ObjectRef:
+    """The same object, if what it has can be used."""
+    if why := view.ask(trust.refusal, of):
         raise Refused(complaints.policy_closes_listeners(at, why.message))
     return ref
 

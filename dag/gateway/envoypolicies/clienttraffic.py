@@ -12,14 +12,13 @@ from typing import TypeVar
 from crds.envoygateway import clientheaders
 from crds.envoygateway import clienttrafficpolicy as crd
 from dag import nodes
-from dag.gateway.envoypolicies import clientmatches
+from dag.gateway.envoypolicies import clientmatches, connectionvalues
+from dag.gateway.envoypolicies.connectionvalues import LEAST_WINDOW, byte_count, seconds
 from dag.problems import Refused
 from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place
-from dag.values import durations, headers, quantities
+from dag.values import headers
 
-_MOST = 2**31 - 1
-_LEAST_WINDOW = 65_535
 _MOST_HEADERS = 8192
 """KiB; Envoy takes no more."""
 _SLASHES: dict[str, nodes.EscapedSlashes] = {
@@ -73,14 +72,14 @@ def sockets(spec: crd.ClientTrafficPolicySpec, own: Place) -> Findings[nodes.Soc
     proxied = spec.proxy_protocol
     is_told = proxied is not None or bool(spec.enable_proxy_protocol)
     return nodes.Sockets(
-        keepalive=_keepalive(spec.tcp_keepalive),
+        keepalive=connectionvalues.keepalive(spec.tcp_keepalive),
         proxy_protocol=_told(proxied) if is_told else None,
-        buffer_limit=(yield from _bytes(limits.buffer_limit, at.at("bufferLimit"), 0)),
+        buffer_limit=(yield from byte_count(limits.buffer_limit, at.at("bufferLimit"), 0)),
         kernel_buffer=(
-            yield from _bytes(limits.socket_buffer_limit, at.at("socketBufferLimit"), 1)
+            yield from byte_count(limits.socket_buffer_limit, at.at("socketBufferLimit"), 1)
         ),
         accepts_per_event=limits.max_accept_per_socket_event or None,
-        inspection=_seconds(tcp.connection_inspection_timeout),
+        inspection=seconds(tcp.connection_inspection_timeout),
         fingerprints=spec.tls.fingerprints if spec.tls is not None else (),
         http3=spec.http3 is not None,
     )
@@ -88,36 +87,6 @@ def sockets(spec: crd.ClientTrafficPolicySpec, own: Place) -> Findings[nodes.Soc
 
 def _told(written: crd.ClientProxyProtocol | None) -> nodes.ProxyProtocol:
     return "optional" if written is not None and written.optional else "required"
-
-
-def _keepalive(written: crd.ClientTCPKeepalive | None) -> nodes.Keepalive | None:
-    if written is None:
-        return None
-    return nodes.Keepalive(
-        min(written.probes or 9, 127),
-        _whole(written.idle_time, 7200),
-        _whole(written.interval, 75),
-    )
-
-
-def _whole(text: str | None, usual: int) -> int:
-    """Whole seconds, of which Linux takes 1 to 32767."""
-    return min(max(round(durations.seconds(text)), 1), 32767) if text is not None else usual
-
-
-def _seconds(text: str | None) -> float | None:
-    return durations.seconds(text) if text is not None else None
-
-
-def _bytes(
-    given: int | str | None, at: Place, least: int, most: int = _MOST
-) -> Findings[int | None]:
-    if given is None:
-        return None
-    if why := quantities.refusal(given, least, most):
-        yield complaints.policy_field_not_served(at, why)
-        return None
-    return quantities.whole(given)
 
 
 def _address(written: crd.ClientIPDetection | None, own: Place) -> nodes.ClientAddress | None:
@@ -153,7 +122,7 @@ def _headers(
 ) -> Findings[nodes.ClientTraffic]:
     at = own.at("headers")
     told = written.x_forwarded_client_cert
-    most = yield from _bytes(
+    most = yield from byte_count(
         written.max_request_header_limit,
         at.at("maxRequestHeaderLimit"),
         1,
@@ -165,6 +134,7 @@ def _headers(
     return replace(
         made,
         envoy_headers=written.enable_envoy_headers,
+        hides_limits=bool(written.disable_rate_limit_headers),
         underscores=_UNDERSCORES.get(written.with_underscores_action or ""),
         certificate_mode=_one_of(told.mode or "Sanitize", nodes.CERTIFICATE_MODES)
         if told is not None
@@ -196,11 +166,11 @@ def _timeouts(made: nodes.ClientTraffic, written: crd.ClientTimeouts) -> nodes.C
     tcp = written.tcp or crd.ClientTCPTimeouts()
     return replace(
         made,
-        request=_seconds(http.request_received_timeout),
-        request_headers=_seconds(http.request_headers_received_timeout),
-        idle=_seconds(http.idle_timeout),
-        stream_idle=_seconds(http.stream_idle_timeout),
-        tls_handshake=_seconds(tcp.tls_handshake_timeout),
+        request=seconds(http.request_received_timeout),
+        request_headers=seconds(http.request_headers_received_timeout),
+        idle=seconds(http.idle_timeout),
+        stream_idle=seconds(http.stream_idle_timeout),
+        tls_handshake=seconds(tcp.tls_handshake_timeout),
     )
 
 
@@ -213,8 +183,8 @@ def _connections(
     return replace(
         made,
         connections=open_connections(limit),
-        max_connection=_seconds(limit.max_connection_duration),
-        max_stream=_seconds(limit.max_stream_duration),
+        max_connection=seconds(limit.max_connection_duration),
+        max_stream=seconds(limit.max_stream_duration),
         max_requests=limit.max_requests_per_connection or None,
     )
 
@@ -223,7 +193,7 @@ def open_connections(written: crd.ClientConnectionLimit | None) -> nodes.OpenCon
     """How many connections there may be at a time; None if that is not limited."""
     if written is None or written.value is None:
         return None
-    return nodes.OpenConnections(written.value, _seconds(written.close_delay) or 0.0)
+    return nodes.OpenConnections(written.value, seconds(written.close_delay) or 0.0)
 
 
 def _http1(made: nodes.ClientTraffic, written: crd.ClientHTTP1, own: Place) -> nodes.ClientTraffic:
@@ -231,6 +201,7 @@ def _http1(made: nodes.ClientTraffic, written: crd.ClientHTTP1, own: Place) -> n
     return replace(
         made,
         trailers=written.enable_trailers,
+        keeps_case=bool(written.preserve_header_case),
         abrupt_end=written.disable_safe_max_connection_duration,
         ignored_upgrades=tuple(
             clientmatches.of_name(it, at.item(index))
@@ -242,13 +213,15 @@ def _http1(made: nodes.ClientTraffic, written: crd.ClientHTTP1, own: Place) -> n
 def _http2(
     made: nodes.ClientTraffic, written: crd.ClientHTTP2, at: Place
 ) -> Findings[nodes.ClientTraffic]:
-    stream = yield from _bytes(
-        written.initial_stream_window_size, at.at("initialStreamWindowSize"), _LEAST_WINDOW
+    stream = yield from byte_count(
+        written.initial_stream_window_size,
+        at.at("initialStreamWindowSize"),
+        LEAST_WINDOW,
     )
-    connection = yield from _bytes(
+    connection = yield from byte_count(
         written.initial_connection_window_size,
         at.at("initialConnectionWindowSize"),
-        _LEAST_WINDOW,
+        LEAST_WINDOW,
     )
     ends = written.on_invalid_message
     return replace(
@@ -257,21 +230,9 @@ def _http2(
         connection_window=connection,
         max_streams=written.max_concurrent_streams,
         ends_stream_only=None if ends is None else ends == "TerminateStream",
-        pings=(yield from _pings(written.connection_keepalive, at.at("connectionKeepalive"))),
-    )
-
-
-def _pings(written: crd.ClientHTTP2Keepalive | None, at: Place) -> Findings[nodes.Pings | None]:
-    if written is None:
-        return None
-    interval, idle = _seconds(written.interval), _seconds(written.idle_interval)
-    timeout = _seconds(written.timeout)
-    if timeout is None:
-        timeout = 20.0
-    for field, given in (("interval", interval), ("timeout", timeout), ("idleInterval", idle)):
-        if given is not None and given < 0.001:
-            yield complaints.policy_field_not_served(at.at(field), "must be at least 1ms")
-            return None
-    return nodes.Pings(
-        interval, timeout, 15 if written.interval_jitter is None else written.interval_jitter, idle
+        pings=(
+            yield from connectionvalues.pings(
+                written.connection_keepalive, at.at("connectionKeepalive")
+            )
+        ),
     )

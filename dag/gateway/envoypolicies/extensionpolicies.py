@@ -3,27 +3,22 @@
 So the routes of a policy are closed, and its owner is told by the names of its fields.
 """
 
-from crds.meta import NamespacedName
+from crds.envoygateway.extensionpolicy import EnvoyExtensionPolicySpec
 from dag import tables
-from dag.engine.view import View, query
-from dag.gateway.envoypolicies import policyeffects
+from dag.engine.view import View
 from dag.gateway.envoypolicies.policyancestors import Ancestry
-from dag.gateway.envoypolicies.policyeffects import Effects, Meaning
+from dag.gateway.envoypolicies.policyeffects import Effects
 from dag.gateway.envoypolicies.policytargets import ALL_TARGETS, PolicyKind
-from dag.problems import policies as complaints
+from dag.problems.places import Findings, Place
 
 KIND = "EnvoyExtensionPolicy"
 POLICIES = PolicyKind(KIND, tables.EXTENSION_POLICIES, ALL_TARGETS)
 
 
-@query
-def extensions(view: View, key: NamespacedName) -> Meaning[bool] | None:
-    """Whether a policy closes its routes; None if it is not there."""
-    found = view.read(tables.EXTENSION_POLICIES, key)
-    if found is None:
-        return None
-    told = tuple(policyeffects.closing(view, found, complaints.attached(KIND, key)))
-    return Meaning(bool(told), told)
+def _extensions(_view: View, _spec: EnvoyExtensionPolicySpec, _own: Place) -> Findings[bool]:
+    """Whether a policy closes its routes: not by what is no field of it."""
+    yield from ()
+    return False
 
 
-EFFECTS = Effects(Ancestry(POLICIES), extensions, closed=True)
+EFFECTS = Effects(Ancestry(POLICIES), _extensions, closed=True)

@@ -5,7 +5,8 @@ attached to. Each target tells which Gateways these are, so a route that comes o
 policies alone. Policies that do not apply are told which one does. Elsewhere: what a policy means.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from crds.envoygateway.policytargets import PolicyTargetReference
@@ -15,9 +16,9 @@ from crds.unserved import unserved
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, Query, View, query
-from dag.gateway import conditions, listenersets, selection
-from dag.gateway.envoypolicies import policytargets
-from dag.gateway.envoypolicies.policyoverrides import Overrides
+from dag.gateway import conditions
+from dag.gateway.envoypolicies import policyparents, policytargets
+from dag.gateway.envoypolicies.policyoverrides import IsMerging, Overrides
 from dag.gateway.envoypolicies.policytargets import Claim, Policy, PolicyKind
 from dag.problems import Problem
 from dag.problems import policies as complaints
@@ -33,6 +34,8 @@ class Touch(NamedTuple):
     """A Gateway that a policy is for, through one of its targets."""
 
     gateway: NamespacedName
+    holder: ObjectRef | None = None
+    """The target, if it is a Gateway or ListenerSet."""
     lost: ObjectRef | None = None
     """The target, if another policy applies to it."""
     section: str = ""
@@ -41,12 +44,20 @@ class Touch(NamedTuple):
 
 Touches: TypeAlias = frozenset[tuple[NamespacedName, Touch]]
 """By policy."""
+Told: TypeAlias = Mapping[NamespacedName, Iterable[Problem]]
+"""By Gateway."""
+NOTHING: Told = MappingProxyType({})
+
+
+def never(_view: View, _policy: NamespacedName) -> bool:
+    """Of a kind whose policies are not merged."""
+    return False
 
 
 class Ancestry:
     """Which Gateways the policies of a kind are for, and what their owners are told of that."""
 
-    def __init__(self, kind: PolicyKind) -> None:
+    def __init__(self, kind: PolicyKind, is_merging: IsMerging = never) -> None:
         self.kind = kind
         self.touches = self._touches()
         self.touched: Index[NamespacedName, Touch] = Index(
@@ -56,7 +67,7 @@ class Ancestry:
         self.targeted: Index[ObjectRef, None] = Index(
             f"targets of {kind.name}", self.touches, _targeted
         )
-        self.overrides = Overrides(kind)
+        self.overrides = Overrides(kind, is_merging)
         own = (self.touched, self.in_use, self.targeted, self.overrides.at)
         self.indexes = (*kind.indexes, *own)
         touching = tuple(Kept(self.touches, tables.BY_KIND[it], _named(it)) for it in kind.targets)
@@ -67,15 +78,28 @@ class Ancestry:
             claims = view.ask(self.kind.claims, ref)
             if not claims:
                 return frozenset()
-            return frozenset(_touches(claims, ref, view.ask(gateways, ref)))
+            return frozenset(_touches(claims, ref, view.ask(policyparents.gateways, ref)))
 
         touches.__name__ = f"touches_of_{self.kind.name}"
         return query(touches)
 
+    def holders(
+        self, view: View, key: NamespacedName
+    ) -> frozenset[tuple[NamespacedName, ObjectRef]]:
+        """The Gateways and ListenerSets of ours to which a policy applies itself."""
+        return frozenset(
+            (it.gateway, it.holder)
+            for it in view.bucket(self.touched, key)
+            if it.holder is not None
+        )
+
     def status(
-        self, view: View, key: NamespacedName, meant: Iterable[Problem]
+        self, view: View, key: NamespacedName, meant: Iterable[Problem], merged: Told = NOTHING
     ) -> PolicyStatus | None:
-        """What a policy is told; None if it is for no Gateway of ours."""
+        """What a policy is told; None if it is for no Gateway of ours.
+
+        `merged` is what it means for one Gateway, beside what it means for all of them.
+        """
         found = view.read(self.kind.table, key)
         if found is None:
             return None
@@ -86,7 +110,11 @@ class Ancestry:
         name = view.ask(settings.controller_name, ())
         of_gateways = sorted({it.gateway for it in touched})
         ancestors = [
-            AncestorStatus(_gateway(it), name, _conditions((*told, *_lost(own, touched, it))))
+            AncestorStatus(
+                _gateway(it),
+                name,
+                _conditions((*merged.get(it, ()), *told, *_lost(own, touched, it))),
+            )
             for it in of_gateways[:MOST_ANCESTORS]
         ]
         if not ancestors:
@@ -97,42 +125,6 @@ class Ancestry:
         return PolicyStatus(tuple(ancestors)) if ancestors else None
 
 
-@query
-def gateways(view: View, ref: ObjectRef) -> tuple[NamespacedName, ...]:
-    """The Gateways of ours that a target is, belongs to or names as its parents; sorted."""
-    found = view.read(tables.BY_KIND[ref.kind], ref.key)
-    if found is None:
-        return ()
-    if ref.kind in ("Gateway", "ListenerSet"):
-        named = [_served(view, ref)]
-    else:
-        named = [
-            _served(view, ObjectRef(it.kind, it.namespace or ref.namespace, it.name))
-            for it in found.spec.parent_refs
-            if it.group == GROUP
-        ]
-    return tuple(sorted({it for it in named if it is not None}))
-
-
-def _served(view: View, holder: ObjectRef) -> NamespacedName | None:
-    if holder.kind == "Gateway":
-        return holder.key if view.ask(selection.is_ours, holder.key) else None
-    if holder.kind == "ListenerSet":
-        admitted = view.ask(listenersets.admission, holder.key)
-        return admitted.gateway if admitted is not None else None
-    return None
-
-
-@query
-def sections(view: View, ref: ObjectRef) -> frozenset[str] | None:
-    """The names of the listeners or rules of a target; None if it is not there."""
-    found = view.read(tables.BY_KIND[ref.kind], ref.key)
-    if found is None:
-        return None
-    parts = found.spec.listeners if ref.kind in ("Gateway", "ListenerSet") else found.spec.rules
-    return frozenset(it.name for it in parts if it.name)
-
-
 def _touches(
     claims: frozenset[Claim], ref: ObjectRef, found: tuple[NamespacedName, ...]
 ) -> Iterator[tuple[NamespacedName, Touch]]:
@@ -140,8 +132,9 @@ def _touches(
         for it in claims:
             winner = policytargets.winner(claims, it.section)
             own = it.senior.key
-            lost = Touch(gateway, ref, it.section, winner)
-            yield own, Touch(gateway) if winner == own else lost
+            holder = ref if ref.kind in policyparents.HOLDERS else None
+            lost = Touch(gateway, holder, ref, it.section, winner)
+            yield own, Touch(gateway, holder) if winner == own else lost
 
 
 def _of_fields(found: Policy, own: Place) -> Iterator[Problem]:
@@ -168,7 +161,7 @@ def _unfit(view: View, kind: PolicyKind, it: PolicyTargetReference, namespace: s
         known = ", ".join(kind.targets)
         return f"{it.group}/{it.kind} is no kind that policies are for; use {known}"
     ref = ObjectRef(it.kind, namespace, it.name)
-    found = view.ask(sections, ref)
+    found = view.ask(policyparents.sections, ref)
     if found is None:
         return f"{ref} not found"
     if it.section_name is not None and it.section_name not in found:
@@ -183,7 +176,11 @@ def _missing(
     """The targets that are not there, where a policy is for no Gateway."""
     for _, it in policytargets.references(found.spec):
         ref = ObjectRef(it.kind, key.namespace, it.name)
-        if it.group == GROUP and it.kind in kind.targets and view.ask(sections, ref) is None:
+        if (
+            it.group == GROUP
+            and it.kind in kind.targets
+            and view.ask(policyparents.sections, ref) is None
+        ):
             yield ParentReference(kind=it.kind, namespace=key.namespace, name=it.name)
 
 
@@ -201,6 +198,7 @@ def _conditions(told: Iterable[Problem]) -> tuple[Condition, ...]:
     found = tuple(told)
     return (
         conditions.condition(ConditionType.Accepted, found, "the policy applies"),
+        *conditions.alarm(ConditionType.Merged, found),
         *conditions.alarm(ConditionType.Overridden, found),
     )
 

@@ -6,7 +6,7 @@ the others while these are few. Routes tell at which listeners they ask for a pl
 they have it: the condition may name a policy of a route that no listener accepts.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from crds.gateway.references import GROUP, ParentReference
@@ -14,12 +14,12 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.view import Index, Query, View, query
 from dag.gateway.envoypolicies import policytargets
+from dag.gateway.envoypolicies.policyparents import HOLDERS
 from dag.gateway.envoypolicies.policytargets import Policy, PolicyKind
 from dag.problems import Problem
 from dag.problems import policies as complaints
 from dag.problems.places import Place
 
-HOLDERS = ("Gateway", "ListenerSet")
 MOST_NAMED = 16
 """Policies by name; of more it is only told that there are."""
 
@@ -33,16 +33,21 @@ class Spot(NamedTuple):
     """The listener at which routes ask for a place; empty: at any."""
     is_part: bool = False
     """The listeners or rules of the target themselves, instead of routes."""
+    is_merged: bool = False
+    """They are merged with the one for all of it, instead of holding in its place."""
 
 
 Others: TypeAlias = frozenset[tuple[Spot, NamespacedName]]
+IsMerging: TypeAlias = Callable[[View, NamespacedName], bool]
+"""Whether a policy of a route is merged with others."""
 
 
 class Overrides:
     """The policies of a kind that hold in the place of others."""
 
-    def __init__(self, kind: PolicyKind) -> None:
+    def __init__(self, kind: PolicyKind, is_merging: IsMerging) -> None:
         self.kind = kind
+        self.is_merging = is_merging
         self.others = self._others()
         self.at: Index[Spot, NamespacedName] = Index(
             f"{kind.name} that hold instead of others", self.others, _by_spot
@@ -59,7 +64,12 @@ class Overrides:
             spots = {(Spot(ref, is_part=True), holding[it]) for it in parts}
             if ref.kind not in HOLDERS:
                 at = [*_asked(ref, found.spec.parent_refs)]
-                spots |= {(spot, it) for spot in at for it in holding.values()}
+                mine = [it for it in holding.values() if it is not None]
+                spots |= {
+                    (spot._replace(is_merged=self.is_merging(view, it)), it)
+                    for spot in at
+                    for it in mine
+                }
             return frozenset((spot, it) for spot, it in spots if it is not None)
 
         others.__name__ = f"others_of_{self.kind.name}"
@@ -74,12 +84,14 @@ class Overrides:
             claims = view.ask(self.kind.claims, ref)
             if policytargets.winner(claims, section) != own.subject.key:
                 continue
+            target = f"{ref} ({section})" if section else str(ref)
             spots = tuple(_spots(view, ref, section))
-            number = sum(view.count(self.at, spot) for spot in spots)
-            if number:
-                names = self._named(view, spots, own) if number <= MOST_NAMED else ()
-                target = f"{ref} ({section})" if section else str(ref)
-                yield complaints.overridden(own, target, names)
+            merged = tuple(it._replace(is_merged=True) for it in spots)
+            for at, tell in ((spots, complaints.overridden), (merged, complaints.merged_into)):
+                number = sum(view.count(self.at, it) for it in at)
+                if number:
+                    names = self._named(view, at, own) if number <= MOST_NAMED else ()
+                    yield tell(own, target, names)
 
     def _named(self, view: View, spots: Iterable[Spot], own: Place) -> tuple[str, ...]:
         found = {it for spot in spots for it in view.bucket(self.at, spot)}

@@ -37,7 +37,11 @@ KINDS = (trafficpolicies.POLICIES, extensionpolicies.POLICIES)
 def of_rule(view: View, route: ObjectRef, rule: str) -> tuple[Shape, ...]:
     """What policies do to a rule of a route, by its name."""
     return tuple(
-        _shapes(view, {it.name: policytargets.of_rule(view, it, route, rule) for it in KINDS})
+        _shapes(
+            view,
+            {it.name: policytargets.of_rule(view, it, route, rule) for it in KINDS},
+            is_of_route=True,
+        )
     )
 
 
@@ -52,21 +56,37 @@ def of_listener(
                 it.name: policytargets.of_listener(view, it, holder, listener, gateway)
                 for it in KINDS
             },
+            is_of_route=False,
         )
     )
 
 
-def shaped(route: nodes.Route, found: Iterable[Shape]) -> nodes.Route:
-    """A route as these policies make it, of which it has some kinds already."""
-    for it in found:
-        if any(own.kind == it.policy.kind for own in route.attached):
-            continue
-        route = replace(route, attached=(*route.attached, it.policy))
-        if it.is_closed:
-            route = replace(route, action=actions.nowhere(route.origin.kind))
-        elif it.traffic is not None:
-            route = trafficpolicies.applied(route, it.traffic)
+def shaped(view: View, route: nodes.Route, of_listener: Iterable[Shape]) -> nodes.Route:
+    """A route as the policies of its listener make it, and those of its own that are merged."""
+    theirs = {it.policy.kind: it for it in of_listener}
+    own = {it.kind: it for it in route.attached}
+    merging = own.get(trafficpolicies.KIND)
+    if merging is not None and trafficpolicies.EFFECTS.is_merging(view, merging.key):
+        parent = theirs.get(trafficpolicies.KIND)
+        attached = route.attached if parent is None else (*route.attached, parent.policy)
+        together = _merged(view, merging, parent)
+        route = replace(_shaped(route, together), attached=attached)
+    for kind, it in theirs.items():
+        if kind not in own:
+            route = _with(route, (it,))
     return route
+
+
+def _merged(view: View, own: ObjectRef, parent: Shape | None) -> Shape:
+    key = parent.policy.key if parent is not None else None
+    traffic = trafficpolicies.EFFECTS.merged(view, own.key, key)
+    return Shape(own, traffic.is_closed, traffic)
+
+
+def _shaped(route: nodes.Route, found: Shape) -> nodes.Route:
+    if found.is_closed:
+        return replace(route, action=actions.nowhere(route.origin.kind))
+    return trafficpolicies.applied(route, found.traffic) if found.traffic is not None else route
 
 
 def rule(
@@ -75,27 +95,58 @@ def rule(
     """The routes of a rule as its policies make them, and that some of these close it."""
     yield from (complaints.closed_by_policy(at, it.policy) for it in found if it.is_closed)
     for it in made:
-        yield shaped(it, found) if isinstance(it, nodes.Route) else it
+        yield _with(it, found) if isinstance(it, nodes.Route) else it
+
+
+def _with(route: nodes.Route, found: Iterable[Shape]) -> nodes.Route:
+    for it in found:
+        route = replace(_shaped(route, it), attached=(*route.attached, it.policy))
+    return route
 
 
 def stream(
     view: View, found: nodes.Stream, route: ObjectRef, of_listener: Iterable[Shape]
 ) -> nodes.Stream:
-    """A stream as the BackendTrafficPolicy of its route makes it, or that of its listener."""
-    own = policytargets.of_parts(view, trafficpolicies.POLICIES, route)
-    if own is not None:
-        return trafficpolicies.stream(found, trafficpolicies.EFFECTS.of(view, own))
-    for it in of_listener:
+    """A stream as the BackendTrafficPolicy of its route makes it, or that of its listener.
+
+    What closes a route is known by `streams`; what closes a listener closes the routes that have no
+    policy of the same kind.
+    """
+    own = {it.name: policytargets.of_parts(view, it, route) for it in KINDS}
+    inherited = [it for it in of_listener if own[it.policy.kind] is None]
+    if any(it.is_closed for it in inherited):
+        return replace(found, shares=(nodes.WeightedCluster(None),))
+    shaping = own[trafficpolicies.KIND]
+    if shaping is not None:
+        parent = next((it for it in of_listener if it.policy.kind == trafficpolicies.KIND), None)
+        together = _of_stream(view, ObjectRef(trafficpolicies.KIND, *shaping), parent)
+        if together.is_closed:
+            return replace(found, shares=(nodes.WeightedCluster(None),))
+        return trafficpolicies.stream(found, together)
+    for it in inherited:
         if it.traffic is not None:
             return trafficpolicies.stream(found, it.traffic)
     return found
 
 
-def _shapes(view: View, found: dict[str, NamespacedName | None]) -> Iterator[Shape]:
+def _of_stream(view: View, own: ObjectRef, parent: Shape | None) -> Traffic:
+    effects = trafficpolicies.EFFECTS
+    if not effects.is_merging(view, own.key):
+        return effects.of(view, own.key)
+    return effects.merged(view, own.key, parent.policy.key if parent is not None else None)
+
+
+def _shapes(
+    view: View, found: dict[str, NamespacedName | None], *, is_of_route: bool
+) -> Iterator[Shape]:
     shaping = found[trafficpolicies.KIND]
     if shaping is not None:
-        traffic = trafficpolicies.EFFECTS.of(view, shaping)
-        yield Shape(ObjectRef(trafficpolicies.KIND, *shaping), traffic.is_closed, traffic)
+        ref = ObjectRef(trafficpolicies.KIND, *shaping)
+        if is_of_route and trafficpolicies.EFFECTS.is_merging(view, shaping):
+            yield Shape(ref)
+        else:
+            traffic = trafficpolicies.EFFECTS.of(view, shaping)
+            yield Shape(ref, traffic.is_closed, traffic)
     extending = found[extensionpolicies.KIND]
     if extending is not None:
         is_closed = extensionpolicies.EFFECTS.of(view, extending)

@@ -11,17 +11,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 
 from crds.envoygateway import policycredentials as crd
-from crds.envoygateway.securitypolicy import SecurityPolicy, SecurityPolicySpec
-from crds.kinds import ENVOY_GATEWAY
+from crds.envoygateway.securitypolicy import SecurityPolicySpec
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
-from dag import hints, nodes, tables
+from dag import nodes
 from dag.engine.view import View, query
-from dag.gateway.envoypolicies import securitytokens
+from dag.gateway.envoypolicies import policymerging, securitytokens
 from dag.problems import Problem, Refused
 from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place, gathered
-from dag.references import grants
+from dag.references import opaque
 from dag.values import headers
 
 KIND = securitytokens.KIND
@@ -55,11 +54,11 @@ class State:
 @query
 def reading(view: View, key: NamespacedName) -> Reading:
     """What a policy knows."""
-    policy = view.read(tables.SECURITY_POLICIES, key)
-    if not isinstance(policy, SecurityPolicy):
+    found = securitytokens.MERGING.read(view, key)
+    if found is None or found.spec is None:
         return Reading(nodes.Known())
     try:
-        known, told = gathered(_known(view, complaints.attached(KIND, key), policy.spec))
+        known, told = gathered(_known(view, found.own, found.spec))
     except Refused as refused:
         return Reading(refused.problem)
     return Reading(known, told)
@@ -76,11 +75,12 @@ def state(view: View, key: NamespacedName) -> State:
     return State(sources, found.known.passwords is not None, told=found.told)
 
 
-def required(
-    view: View, key: NamespacedName, written: SecurityPolicySpec
-) -> Findings[nodes.Authentication]:
+def required(view: View, own: Place, written: SecurityPolicySpec) -> Findings[nodes.Authentication]:
     """What routes are told; Refused if something of it cannot be had."""
-    assert written.api_key_auth is not None or written.basic_auth is not None
+    set_ = {"apiKeyAuth": written.api_key_auth, "basicAuth": written.basic_auth}
+    fields = [name for name, it in set_.items() if it is not None]
+    assert fields
+    key = policymerging.source(own, *fields)
     found = view.ask(state, key)
     if found.refusal is not None:
         raise Refused(found.refusal)
@@ -104,9 +104,9 @@ def _keys(view: View, at: Place, written: crd.APIKeyAuth) -> Findings[nodes.ApiK
     holders: dict[str, str] = {}
     for index, it in enumerate(written.credential_refs):
         place = at.at("credentialRefs", index)
-        entries = _secret(view, place, it)
+        entries = secret(view, place, it)
         for client in sorted(entries):
-            text = _text(entries[client])
+            text = opaque.as_text(entries[client])
             if why := _unfit(client, text, by_client, holders):
                 yield complaints.policy_remark(place, f"the entry {client[:60]} {why}")
             else:
@@ -128,15 +128,6 @@ def _unfit(client: str, text: str, by_client: dict[str, str], holders: dict[str,
     if text in holders:
         return f"is left out: it has the same key as {holders[text][:60]}"
     return ""
-
-
-def _text(entry: bytes) -> str:
-    """A key without the line break that editors put at its end; empty if it cannot be sent."""
-    try:
-        found = entry.decode().rstrip("\r\n")
-    except UnicodeDecodeError:
-        return ""
-    return found if headers.value_refusal(found) is None else ""
 
 
 def _sources(at: Place, written: Sequence[crd.KeySources]) -> Iterator[nodes.KeySource]:
@@ -163,7 +154,7 @@ def _sources(at: Place, written: Sequence[crd.KeySources]) -> Iterator[nodes.Key
 def _passwords(view: View, at: Place, written: crd.BasicAuth) -> Findings[nodes.Passwords]:
     user_header = _forwarded(at.at("forwardUsernameHeader"), written.forward_username_header)
     place = at.at("users")
-    content = _secret(view, place, written.users).get(USERS)
+    content = secret(view, place, written.users).get(USERS)
     named = f"Secret {written.users.namespace or at.subject.namespace}/{written.users.name}"
     if content is None:
         raise Refused(complaints.policy_closes(place, f"{named} has no {USERS}"))
@@ -205,25 +196,13 @@ def _unreadable(user: str, digest: str) -> str:
     return "" if is_whole else "has a {SHA} hash that is not 20 bytes in Base64"
 
 
-def _secret(view: View, at: Place, written: crd.SecretReference) -> dict[str, bytes]:
+def secret(view: View, at: Place, written: crd.SecretReference) -> dict[str, bytes]:
     """The entries of a Secret; Refused if the policy may not read it or it is not there."""
-    if (written.group, written.kind) != ("", "Secret"):
-        kind = f"{written.group}/{written.kind}".lstrip("/")[:60]
-        raise Refused(complaints.policy_closes(at, f"kind {kind} is not supported; use Secret"))
-    own = at.subject.namespace
-    key = NamespacedName(written.namespace or own, written.name)
-    referrer = grants.Referrer(ENVOY_GATEWAY, KIND, own)
-    if not grants.is_granted(view, referrer, grants.Target("", "Secret", *key)):
-        why = f"no ReferenceGrant in namespace {key.namespace} permits Secret {key}"
-        raise Refused(complaints.policy_closes(at, why))
-    found = view.read(tables.SECRETS, key)
-    if found is None:
-        hint = hints.hint(view, ObjectRef("Secret", *key))
-        raise Refused(complaints.policy_closes(at, f"Secret {key} not found{hint}"))
-    if found.type != "Opaque":
-        why = f"Secret {key} is of type {found.type[:60]}, not Opaque"
-        raise Refused(complaints.policy_closes(at, why))
-    return found.data
+    return opaque.entries(view, at, written, _closed)
+
+
+def _closed(at: Place, why: str) -> Refused:
+    return Refused(complaints.policy_closes(at, why))
 
 
 def _forwarded(at: Place, name: str | None) -> str:

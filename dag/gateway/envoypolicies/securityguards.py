@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from crds.gateway.httproute import HTTPRouteRule
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag import nodes
 from dag.engine.view import View
@@ -26,14 +26,17 @@ class Guard:
     """The policy of a rule or a listener."""
 
     policy: ObjectRef
-    effect: Effect
+    effect: Effect = Effect()
 
 
 def of_rule(view: View, at: Place, rule: str) -> Guard | None:
-    """The policy of a rule, by its name, or of its whole route."""
+    """The policy of a rule, by its name, or of its whole route; what one that is merged does is
+    known at each listener (`listenerguards`)."""
     found = policytargets.of_rule(view, securitypolicies.POLICIES, at.subject, rule)
     if found is None:
         return None
+    if securitypolicies.EFFECTS.is_merging(view, found):
+        return Guard(securitypolicies.ref(found))
     return Guard(securitypolicies.ref(found), securitypolicies.EFFECTS.of(view, found))
 
 
@@ -42,7 +45,14 @@ def asked(view: View, own: Place, rules: Iterable[HTTPRouteRule]) -> Iterator[Ob
     for it in rules:
         guard = of_rule(view, own, it.name or "")
         if guard is not None:
-            yield from guard.effect.leads_to
+            for effect in (guard.effect, *_merged(view, guard.policy.key)):
+                yield from effect.leads_to
+
+
+def _merged(view: View, policy: NamespacedName) -> Iterator[Effect]:
+    """What a policy does wherever it is merged."""
+    for it in view.bucket(securitypolicies.MERGING.of_policy, policy):
+        yield securitypolicies.EFFECTS.merged(view, policy, it.parent)
 
 
 def closing(guard: Guard | None, own: nodes.Policies | None, at: Place) -> Problem | None:
@@ -66,6 +76,7 @@ def joined(guard: Guard | None, own: nodes.Policies | None) -> nodes.Policies | 
         own,
         cors=own.cors or wanted.cors,
         csrf=wanted.csrf,
+        login=wanted.login,
         jwt=own.jwt or wanted.jwt,
         authorization=own.authorization or wanted.authorization,
         authentication=wanted.authentication,

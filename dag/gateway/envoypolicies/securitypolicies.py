@@ -8,30 +8,29 @@ part of one (`securityguards`).
 
 from dataclasses import replace
 
-from crds.envoygateway.policytargets import UnreadPolicy
-from crds.envoygateway.securitypolicy import PolicyCORS, PolicyCSRF, SecurityPolicy
+from crds.envoygateway.securitypolicy import PolicyCORS, PolicyCSRF, SecurityPolicySpec
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
-from dag import nodes, tables
-from dag.engine.view import View, query
+from dag import nodes
+from dag.engine.view import View
 from dag.gateway import backends, guards
 from dag.gateway.envoypolicies import (
-    policyeffects,
+    loginprovider,
     securityaccess,
     securitycredentials,
+    securitylogin,
     securityservers,
     securitytokens,
 )
 from dag.gateway.envoypolicies.policyancestors import Ancestry
-from dag.gateway.envoypolicies.policyeffects import Effects, Meaning
-from dag.gateway.envoypolicies.policytargets import PolicyKind
+from dag.gateway.envoypolicies.policyeffects import Effects
 from dag.problems import Refused
-from dag.problems import policies as complaints
-from dag.problems.places import Findings, Place, gathered
+from dag.problems.places import Findings, Place
 from dag.values import durations
 
 KIND = securitytokens.KIND
-POLICIES = PolicyKind(KIND, tables.SECURITY_POLICIES)
+POLICIES = securitytokens.POLICIES
+MERGING = securitytokens.MERGING
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,34 +40,30 @@ class Effect:
     policies: nodes.Policies = nodes.Policies()
     is_closed: bool = False
     """They answer an error: something guards them that is not served."""
+    spares_streams: bool = False
+    """Nothing of what is not served says who may connect."""
     leads_to: tuple[ObjectRef, ...] = ()
     """The Services and XBackends that are asked, sorted."""
 
 
 CLOSED = Effect(is_closed=True)
+_OF_REQUESTS = Effect(is_closed=True, spares_streams=True)
 
 
-@query
-def meaning(view: View, key: NamespacedName) -> Meaning[Effect] | None:
-    """What a policy means; None if it is not there."""
-    found = view.read(tables.SECURITY_POLICIES, key)
-    if found is None:
-        return None
-    own = complaints.attached(KIND, key)
-    closing = tuple(policyeffects.closing(view, found, own))
-    if isinstance(found, UnreadPolicy):
-        return Meaning(CLOSED, closing)
-    policies, told = gathered(_policies(view, found, own))
-    if policies is None or closing:
-        return Meaning(CLOSED, (*closing, *told))
-    asked = securityservers.references(found.spec.ext_auth)
-    named = backends.named(view, own.subject, asked)
-    return Meaning(Effect(policies, leads_to=named), told)
+def _effect(view: View, spec: SecurityPolicySpec, own: Place) -> Findings[Effect | None]:
+    """What it asks for; None if a part of it cannot be built that may be for streams, too."""
+    policies = yield from _policies(view, spec, own)
+    if policies is None:
+        return _OF_REQUESTS if spec.authorization is None else None
+    named = {
+        *backends.named(view, own.at("extAuth").subject, securityservers.references(spec.ext_auth)),
+        *backends.named(view, own.at("oidc").subject, loginprovider.references(spec.oidc)),
+    }
+    return Effect(policies, leads_to=tuple(sorted(named)))
 
 
-def _policies(view: View, found: SecurityPolicy, own: Place) -> Findings[nodes.Policies | None]:
+def _policies(view: View, spec: SecurityPolicySpec, own: Place) -> Findings[nodes.Policies | None]:
     """The guards; None if one of them cannot be built."""
-    spec, key = found.spec, own.subject.key
     made = nodes.Policies()
     try:
         if spec.cors is not None:
@@ -76,13 +71,17 @@ def _policies(view: View, found: SecurityPolicy, own: Place) -> Findings[nodes.P
         if spec.csrf is not None:
             made = replace(made, csrf=_csrf(spec.csrf))
         if spec.api_key_auth is not None or spec.basic_auth is not None:
-            shown = yield from securitycredentials.required(view, key, spec)
+            shown = yield from securitycredentials.required(view, own, spec)
             made = replace(made, authentication=shown)
+        if spec.oidc is not None:
+            login = yield from securitylogin.required(view, own, spec)
+            made = replace(made, login=login)
         if spec.jwt is not None:
-            tokens = yield from securitytokens.required(view, key, spec.jwt)
+            key = securitytokens.source(own, spec)
+            tokens = yield from securitytokens.required(view, key, spec.jwt, own.at("jwt"))
             made = replace(made, jwt=tokens)
         if spec.authorization is not None:
-            payloads = securitytokens.payloads(key, spec.jwt)
+            payloads = securitytokens.payloads(securitytokens.source(own, spec), spec.jwt)
             at = own.at("authorization")
             made = replace(made, access=securityaccess.access(spec.authorization, at, payloads))
         if spec.ext_auth is not None:
@@ -115,7 +114,7 @@ def _csrf(written: PolicyCSRF) -> nodes.Csrf:
     return nodes.Csrf(origins, _MILLION - passed)
 
 
-EFFECTS = Effects(Ancestry(POLICIES), meaning, CLOSED)
+EFFECTS = Effects(Ancestry(POLICIES, MERGING.is_merging), _effect, CLOSED, merging=MERGING)
 
 
 def ref(policy: NamespacedName) -> ObjectRef:

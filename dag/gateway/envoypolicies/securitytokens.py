@@ -10,17 +10,31 @@ from dataclasses import replace
 from hashlib import blake2b
 
 from crds.envoygateway import policytokens as crd
-from crds.envoygateway.securitypolicy import SecurityPolicy
+from crds.envoygateway.securitypolicy import SecurityPolicySpec
+from crds.merging import Terms
 from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
 from dag.engine.view import View, query
 from dag.gateway import tokenkeys
+from dag.gateway.envoypolicies import policymerging
+from dag.gateway.envoypolicies.policymerging import Merging
+from dag.gateway.envoypolicies.policytargets import PolicyKind
 from dag.problems import Problem, Refused
 from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place
 from dag.values import durations, headers, uris
 
 KIND = "SecurityPolicy"
+POLICIES = PolicyKind(KIND, tables.SECURITY_POLICIES)
+MERGING = Merging(
+    POLICIES,
+    SecurityPolicySpec,
+    Terms(
+        keys={"spec.extAuth.contextExtensions": "name"},
+        restated=frozenset({"spec.authorization.defaultAction"}),
+    ),
+)
+"""Envoy Gateway 1.9 takes the default action from the policy that has the rules."""
 SHORTEST_REFRESH = 1.0
 """Seconds after which a key set may be fetched again."""
 
@@ -28,15 +42,14 @@ SHORTEST_REFRESH = 1.0
 @query
 def providers(view: View, key: NamespacedName) -> tuple[nodes.JwtProvider, ...] | Problem:
     """The providers of a policy, with or without keys; none if it has none."""
-    policy = view.read(tables.SECURITY_POLICIES, key)
-    if not isinstance(policy, SecurityPolicy) or policy.spec.jwt is None:
+    found = MERGING.read(view, key)
+    if found is None or found.spec is None or found.spec.jwt is None:
         return ()
-    written = policy.spec.jwt
-    at = complaints.attached(KIND, key).at("jwt")
-    read = written if policy.spec.authorization is not None else None
+    written = found.spec.jwt
+    read = written if found.spec.authorization is not None else None
     kept = payloads(key, read)
     try:
-        return tuple(_providers(at, written.providers, kept))
+        return tuple(_providers(found.own.at("jwt"), written.providers, kept))
     except Refused as refused:
         return refused.problem
 
@@ -47,12 +60,19 @@ def payloads(key: NamespacedName, written: crd.PolicyTokens | None) -> Mapping[s
     return {it.name: f"{KIND}/{key}/{it.name}" for it in named}
 
 
-def required(view: View, key: NamespacedName, written: crd.PolicyTokens) -> Findings[nodes.Jwt]:
+def source(own: Place, spec: SecurityPolicySpec) -> NamespacedName:
+    """Under which key the tokens of a policy are read, or those of two that are merged."""
+    fields = ("jwt", "authorization") if spec.authorization is not None else ("jwt",)
+    return policymerging.source(own, *fields)
+
+
+def required(
+    view: View, key: NamespacedName, written: crd.PolicyTokens, at: Place
+) -> Findings[nodes.Jwt]:
     """What routes are told; Refused if no tokens can be verified."""
     found = view.ask(providers, key)
     if isinstance(found, Problem):
         raise Refused(found)
-    at = complaints.attached(KIND, key).at("jwt")
     faults = tuple(_faults(view, at, found))
     if not any(tokenkeys.state(view, it.jwks).is_known for it in found):
         told = "; ".join(why for _, why in faults)

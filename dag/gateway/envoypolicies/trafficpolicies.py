@@ -8,22 +8,37 @@ itself of timeouts and retries comes first. Elsewhere: which policy is for which
 from dataclasses import replace
 
 from crds.envoygateway import backendtrafficpolicy as crd
-from crds.envoygateway.policytargets import UnreadPolicy
-from crds.meta import NamespacedName
+from crds.merging import Terms
 from crds.records import dataclass
 from dag import nodes, tables
-from dag.engine.view import View, query
-from dag.gateway.envoypolicies import policyeffects, trafficanswers, trafficupstreams
+from dag.engine.view import View
+from dag.gateway.envoypolicies import (
+    trafficanswers,
+    trafficfaults,
+    trafficlimits,
+    trafficpages,
+    trafficupstreams,
+)
 from dag.gateway.envoypolicies.policyancestors import Ancestry
-from dag.gateway.envoypolicies.policyeffects import Effects, Meaning
+from dag.gateway.envoypolicies.policyeffects import Effects
+from dag.gateway.envoypolicies.policymerging import Merging
 from dag.gateway.envoypolicies.policytargets import ALL_TARGETS, PolicyKind
 from dag.gateway.envoypolicies.trafficupstreams import Upstream, positive, seconds
 from dag.problems import Refused
 from dag.problems import policies as complaints
-from dag.problems.places import Findings, Place, gathered
+from dag.problems.places import Findings, Place
 
-KIND = "BackendTrafficPolicy"
+KIND = trafficlimits.KIND
 POLICIES = PolicyKind(KIND, tables.TRAFFIC_POLICIES, ALL_TARGETS)
+MERGING = Merging(
+    POLICIES,
+    crd.BackendTrafficPolicySpec,
+    Terms(
+        keys={"spec.compression": "type", "spec.compressor": "type"},
+        joined=frozenset({"spec.rateLimit.global.rules"}),
+    ),
+)
+"""Envoy Gateway 1.9 counts by the global limits of both policies, each under its own names."""
 
 RETRY_ON = ("connect-failure", "refused-stream", "unavailable", "cancelled")
 """Envoy's words for the failures after which is tried again, if a policy names none."""
@@ -50,32 +65,19 @@ class Traffic:
 CLOSED = Traffic(is_closed=True)
 
 
-@query
-def traffic(view: View, key: NamespacedName) -> Meaning[Traffic] | None:
-    """What a policy means; None if it is not there."""
-    found = view.read(tables.TRAFFIC_POLICIES, key)
-    if found is None:
-        return None
-    own = complaints.attached(KIND, key)
-    closing = tuple(policyeffects.closing(view, found, own))
-    if isinstance(found, UnreadPolicy):
-        return Meaning(CLOSED, closing)
-    made, told = gathered(_traffic(found.spec, own))
-    effect = CLOSED if made is None or closing else made
-    return Meaning(effect, (*closing, *told))
-
-
-EFFECTS = Effects(Ancestry(POLICIES), traffic, CLOSED)
-
-
 def applied(route: nodes.Route, found: Traffic) -> nodes.Route:
     """A route as a policy wants it."""
     wanted, own = found.policies, route.policies or nodes.Policies()
+    # Envoy asks no service about a request that it answers itself.
+    limits = wanted.limits if isinstance(route.action, nodes.Forward) else None
     joined = replace(
         own,
         local_rate_limit=wanted.local_rate_limit,
+        limits=(*own.limits, *(limits or ())) if own.limits else limits,
         body_limit=wanted.body_limit,
         error_pages=wanted.error_pages,
+        fault=wanted.fault,
+        compressors=wanted.compressors,
     )
     policies = None if route.policies is None and joined == nodes.Policies() else joined
     route = replace(route, policies=policies)
@@ -116,25 +118,30 @@ def _forward(own: nodes.Forward, found: Traffic) -> nodes.Forward:
     )
 
 
-def _traffic(spec: crd.BackendTrafficPolicySpec, own: Place) -> Findings[Traffic | None]:
+def _traffic(
+    view: View, spec: crd.BackendTrafficPolicySpec, own: Place
+) -> Findings[Traffic | None]:
     """What the policy does; None if a limit cannot be kept."""
     http = spec.timeout.http if spec.timeout is not None else None
     balancer = spec.load_balancer
     at = own.at("loadBalancer").at("consistentHash")
     asked = balancer.consistent_hash if balancer is not None else None
     hashes = yield from trafficupstreams.hashed(asked, at)
-    pages = yield from trafficanswers.pages(spec.response_override, own)
+    pages = yield from trafficpages.pages(view, spec.response_override, own)
+    fault = yield from trafficfaults.fault(spec.fault_injection, own)
+    compressors = yield from trafficfaults.compressors(spec, own)
     for index, it in enumerate(spec.http_upgrade):
         if it.type != "websocket":
             field = own.at("httpUpgrade", index).at("type")
             yield complaints.policy_field_not_served(field, f"{it.type[:60]!r} is not served yet")
     try:
-        limit = trafficanswers.local(spec.rate_limit, own)
+        limits = trafficlimits.of_all(view, spec.rate_limit, own)
+        local = trafficlimits.local(spec.rate_limit, own)
         body = trafficanswers.body_limit(spec.request_buffer, own)
     except Refused as refused:
         yield refused.problem
         return None
-    upstream = trafficupstreams.upstream(spec)
+    upstream = yield from trafficupstreams.upstream(spec, own)
     if asked is not None and not hashes:
         upstream = replace(upstream, balancing="RoundRobin")
     return Traffic(
@@ -143,9 +150,19 @@ def _traffic(spec: crd.BackendTrafficPolicySpec, own: Place) -> Findings[Traffic
         retry=_retry(spec.retry) if spec.retry is not None else None,
         websockets=any(it.type == "websocket" for it in spec.http_upgrade),
         hash_policies=hashes,
-        policies=nodes.Policies(local_rate_limit=limit, body_limit=body, error_pages=pages),
+        policies=nodes.Policies(
+            local_rate_limit=local,
+            limits=limits,
+            body_limit=body,
+            error_pages=pages,
+            fault=fault,
+            compressors=compressors,
+        ),
         upstream=upstream,
     )
+
+
+EFFECTS = Effects(Ancestry(POLICIES, MERGING.is_merging), _traffic, CLOSED, merging=MERGING)
 
 
 def _retry(found: crd.PolicyRetry) -> nodes.Retry:
@@ -160,4 +177,5 @@ def _retry(found: crd.PolicyRetry) -> nodes.Retry:
         status_codes=tuple(sorted(set(codes))),
         backoff=positive(back_off.base_interval) if back_off is not None else None,
         max_backoff=positive(back_off.max_interval) if back_off is not None else None,
+        per_priority=found.num_attempts_per_priority or None,
     )

@@ -46,6 +46,7 @@ MET = (
         "IP filter",
         "JWT",
         "API key",
+        "login",
         "CSRF",
         "basic authentication",
         "good key",

@@ -53,7 +53,7 @@ _EVALUATOR = {
 }  # fmt: skip
 
 _ACTIONS = {
-    "return Answer(status, body=body, route=route, response_headers=changed)":
+    "return Answer(status, body=_told(body), route=route, response_headers=changed)":
         "return Answer(status, route=route, response_headers=changed)",
     "location = _location(redirect, route.match.path, request, host)": "location = request.path",
     "Answer(redirect.status, location=location, route=route, response_headers=changed)":
@@ -89,7 +89,7 @@ _GUARDS = {
     "and is_forwarded and _is_preflight": "and _is_preflight",
     "is_allowed = _admits(node, request.source)": "is_allowed = True",
     "return is_listed == (node.action == \"ALLOW\")": "return is_listed",
-    "if isinstance(found.jwt, nodes.Jwt) and is_lacking:": "if False:",
+    "if isinstance(found.jwt, nodes.Jwt) and _is_lacking(found.jwt, request):": "if False:",
     "decided = access.decision(found.access, request)": "decided = None",
     "if (request.header(\"authorization\") or \"\").startswith(\"Bearer \"):":
         "if request.header(\"authorization\"):",
@@ -104,6 +104,12 @@ _AUTHENTICATION = {
     "return any(unquote_plus(name) == source.name for name, _ in request.queries())":
         "return False",
 }  # fmt: skip
+
+_LOGINS = {
+    "if request.bare_path == node.logout:": "if False:",
+    "if request.bare_path == node.callback:": "if False:",
+    "if any(matching.is_header(it, request.header(it.name)) for it in node.denied):": "if False:",
+}
 
 _ORIGINS = {
     "if request.method not in _CHANGING:": "if False:",
@@ -185,6 +191,7 @@ MUTANTS: Sequence[Mutant] = tuple(
         "guards": _GUARDS,
         "access": _ACCESS,
         "authentication": _AUTHENTICATION,
+        "logins": _LOGINS,
         "origins": _ORIGINS,
         "matching": _MATCHING,
         "normalization": _NORMALIZATION,

@@ -13,10 +13,26 @@ CLIENTS = "clients"
 KEY_SOURCES = [{"headers": [pools.NAMES[0]]}, {"params": [pools.PARAMETERS[0]]}]
 
 
+LOGIN: Document = {
+    "provider": {
+        "issuer": "https://idp.test",
+        "authorizationEndpoint": "https://idp.test/authorize",
+        "tokenEndpoint": "http://idp.test/token",
+        "backendRefs": [{"name": pools.BACKENDS[0], "port": 80}],
+    },
+    "clientID": "app",
+    "clientSecret": {"name": CLIENTS},
+    "redirectURL": "%REQ(x-forwarded-proto)%://%REQ(:authority)%/a/b",
+    "logoutPath": "/b/x",
+    "denyRedirect": {"headers": [{"name": pools.NAMES[0], "value": pools.VALUES[0]}]},
+}
+"""Nobody has a login."""
+
+
 def clients() -> Document:
     """Some values that requests have are keys; nobody has the password."""
     users = "nobody:{SHA}2jmj7l5rSw0yVb/vlWAYkK/YBwk="
-    entries = {f"client-{it}": it for it in pools.KEYS}
+    entries = {f"client-{it}": it for it in pools.KEYS} | {"client-secret": "of-the-login"}
     return {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -39,6 +55,8 @@ def made(number: int, namespace: str, chance: Random) -> Document:
         spec["csrf"] = {"additionalOrigins": [chance.choice(pools.ORIGINS)]}
     if chance.random() < 0.15:
         spec["basicAuth"] = {"users": {"name": CLIENTS}}
+    if number % 7 == 3:
+        spec["oidc"] = LOGIN
     return {
         "apiVersion": "gateway.envoyproxy.io/v1alpha1",
         "kind": "SecurityPolicy",

@@ -35,6 +35,8 @@ class Store:
     _objects: dict[Name, dict[Place, Raw]] = field(default_factory=dict)
     _log: dict[Name, list[Change]] = field(default_factory=dict)
     _growth: asyncio.Event = field(default_factory=asyncio.Event)
+    unknown: set[str] = field(default_factory=set)
+    """Fields of statuses that no CRD has: they are dropped when they are written."""
 
     def get(self, name: Name, place: Place) -> Raw | None:
         """The object as it is now."""

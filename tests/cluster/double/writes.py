@@ -187,6 +187,9 @@ def _merged(target: Target, before: Raw, body: Raw) -> Raw:
 
 
 def _written(store: Store, target: Target, before: Raw, after: Raw) -> Raw:
+    if store.unknown & after.get("status", {}).keys():
+        kept = {it: value for it, value in after["status"].items() if it not in store.unknown}
+        after = after | {"status": kept}
     if after == before:
         return before
     metadata = after["metadata"]

@@ -89,8 +89,8 @@ def translated(tmp_path: Path, text: str, command: Command = "run") -> Translate
         (HEAD + "admin: {enablePprof: true}\n", "serve", "admin.enablePprof: is not served"),
         (HEAD + "telemetry: {metrics: {prometheus: {disable: true}}}\n", "serve",
          "telemetry: is not served"),
-        (HEAD + "extensionApis: {enableBackend: true}\n", "run",
-         "extensionApis.enableBackend: is not served"),
+        (HEAD + "extensionApis: {enableLua: true}\n", "run",
+         "extensionApis.enableLua: is not served"),
         (HEAD + "rateLimit: {}\n", "serve", "rateLimit.backend: is required"),
         (HEAD + "rateLimit: {backend: {type: Redis}}\n", "serve",
          "rateLimit.backend.redis: "),
@@ -140,6 +140,10 @@ def test_the_defaults_are_those_that_users_know(tmp_path: Path, command: Command
 
 MAPPED: list[tuple[str, Command, str, object]] = [
     ("gateway: {controllerName: a.b/c}", "run", "gateway.controller_name", "a.b/c"),
+    (
+        "extensionApis: {enableEnvoyPatchPolicy: true}", "run",
+        "gateway.envoy_patch_policies.namespaces", (),
+    ),
     ("rateLimit: {failClosed: true}", "run", "rate_limit_filters.fail_closed", True),
     ("rateLimit: {failClosed: true, backend: {type: Redis, redis: {url: 'a:1'}}}", "serve",
      "rate_limit_filters.fail_closed", True),
@@ -186,6 +190,7 @@ MAPPED: list[tuple[str, Command, str, object]] = [
     ("logging: {level: {default: warn}}", "run", "log_level", "warning"),
     ("extension: {hooks: {pre: [Route], post: [Route]}, service: {host: a, port: 7}}", "run",
      "spec.extensions.0.service.port", 7),
+    ("extensionApis: {enableBackend: true}", "run", "spec.enable_backend", True),
 ]  # fmt: skip
 """Files, and where in what they come to a value is found."""
 

@@ -234,7 +234,7 @@ def test_a_listener_on_a_used_port_is_refused(text: str, told: str) -> None:
         (_patch(_op("replace", "", value=[1])), "jsonPatches leave no object"),
         (
             _patch(*[_op("copy", f"/stats_sinks{n}", **{"from": ""}) for n in range(20)]),
-            "makes the bootstrap longer than 524,288 characters",
+            "makes it longer than 524,288 characters",
         ),
         (_patch(_op("add", "/a")), "value must be set for add, replace and test"),
         (json.dumps({"type": "Merge"}), "Replace and Merge need value alone"),

@@ -1,9 +1,12 @@
 """Requests that go to backends."""
 
+from dataclasses import replace
+
 import pytest
 from envoy.config.route.v3 import route_components_pb2 as pb
 
 from contour.envoy import forwarding
+from contour.envoy.guards import sessions
 from dag import nodes
 from tests.contour.envoy import encoded, world
 
@@ -57,6 +60,20 @@ def test_without_any_backend_all_is_answered_500(backends: tuple[nodes.Backend, 
     assert _forward(*backends).direct_response.status == 500
 
 
+def test_a_share_is_told_how_its_sessions_are_kept() -> None:
+    kept = nodes.SessionPersistence("s")
+    found = _forward(nodes.Backend(ONE, session=kept))
+    (share,) = found.route.weighted_clusters.clusters
+    assert share.name == "one"
+    assert sessions.NAME in share.typed_per_filter_config
+    assert sessions.NAME not in found.typed_per_filter_config
+    first, second = _forward(
+        nodes.Backend(ONE, session=kept), nodes.Backend(TWO)
+    ).route.weighted_clusters.clusters
+    assert sessions.NAME in first.typed_per_filter_config
+    assert not second.typed_per_filter_config
+
+
 def test_headers_of_a_backend_change_only_its_share() -> None:
     policy = nodes.HeaderPolicy(set=(("x", "1"),))
     found = _forward(nodes.Backend(ONE, 1, request_headers=policy), nodes.Backend(TWO))
@@ -88,3 +105,38 @@ def test_websockets_are_an_upgrade_of_the_route() -> None:
     found = _forward(nodes.Backend(ONE), websockets=True)
     assert [it.upgrade_type for it in found.route.upgrade_configs] == ["websocket"]
     assert not _forward(nodes.Backend(ONE)).route.upgrade_configs
+
+
+def test_a_host_comes_from_the_path_or_the_endpoint_and_the_backend_is_told_the_old_one() -> None:
+    made = nodes.Substitution("^/(a)$", "\\1.b")
+    found = _forward(
+        nodes.Backend(ONE), rewrite=nodes.Rewrite(host_from_path=made, tells_host=True)
+    ).route
+    assert found.host_rewrite_path_regex.pattern.regex == "^/(a)$"
+    assert found.host_rewrite_path_regex.substitution == "\\1.b"
+    assert found.append_x_forwarded_host
+    found = _forward(nodes.Backend(ONE), rewrite=nodes.Rewrite(host_of_endpoint=True)).route
+    assert found.auto_host_rewrite.value
+    assert not found.append_x_forwarded_host
+
+
+def test_a_substitution_of_a_user_stays_as_it_is() -> None:
+    made = nodes.Substitution("^/(a)", "/\\1\\\\")
+    found = _forward(nodes.Backend(ONE), rewrite=nodes.Rewrite(path=made)).route
+    assert found.regex_rewrite.pattern.regex == "^/(a)"
+    assert found.regex_rewrite.substitution == "/\\1\\\\"
+
+
+def test_headers_of_an_answer_come_before_those_of_its_route() -> None:
+    policy = nodes.HeaderPolicy(set=(("x-a", "of the answer"),))
+    body = nodes.Format(("100% ", nodes.Operator("REQ", "x-b")))
+    route = world.route(nodes.Respond(404, body, policy))
+    own = nodes.HeaderPolicy(set=(("x-a", "of the route"),))
+    found = encoded.routes(replace(route, response_headers=own))[0]
+    assert [it.header.value for it in found.response_headers_to_add] == [
+        "of the answer",
+        "of the route",
+    ]
+    answer = found.direct_response
+    assert answer.body_format.text_format_source.inline_string == "100%% %REQ(x-b)%"
+    assert not answer.HasField("body")

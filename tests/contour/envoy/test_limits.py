@@ -1,4 +1,4 @@
-"""What a rate limit service is told of RateLimitFilters, and what an edit of one costs."""
+"""What a rate limit service is told of filters and policies, and what an edit of one costs."""
 
 import pytest
 import yaml
@@ -11,7 +11,7 @@ from contour.ratelimits.messages import RateLimitConfig
 from contour.xds import resources
 from crds.decode import Decoded, decode
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from dag import counting, hosts, nodes, tables
 from dag.engine.incremental import Engine
 from dag.engine.view import Change
@@ -24,6 +24,7 @@ from tests.dag.gateway.test_ratelimitfilters import limits as document
 from tests.dag.world import apply, delete
 
 NAME = NamespacedName("default", "it")
+FILTER = ObjectRef("RateLimitFilter", *NAME)
 RULE = "{limit: {requests: %d, unit: Hour}}"
 OTHER = selecting("{headers: [{name: x, type: Distinct}], sourceIP: 10.0.0.0/8}")
 
@@ -46,7 +47,7 @@ def parts(changes: list[Change]) -> list[resources.Change]:
 
 def test_the_service_is_told_each_rule_once_for_all_routes_and_hosts() -> None:
     engine = made(3)
-    found = engine.answer(limits.limits, limits.FilterKey(counting.FLEET, NAME))
+    found = engine.answer(limits.limits, limits.OwnerKey(counting.FLEET, FILTER))
     assert found is not None
     body = b"".join(it.value.body for it in found if it.value is not None)
     first, second = RateLimitConfig.FromString(body).descriptors
@@ -81,6 +82,35 @@ def test_a_number_changes_one_entry_at_a_cost_that_routes_do_not_raise() -> None
     assert costs[0].runs < 10
 
 
+SHARED = """
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: BackendTrafficPolicy
+metadata: {name: p}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gw}]
+  rateLimit: {global: {rules: [{limit: {requests: %d, unit: Hour}, shadowMode: %s}]}}
+"""
+
+
+@pytest.mark.parametrize("shadow", ["false", "true"])
+def test_a_number_of_a_policy_is_one_entry_however_many_routes_it_has(shadow: str) -> None:
+    costs = []
+    for routes in (3, 1000):
+        engine = made(0)
+        documents = (manifests.route(f"r{it}", hosts=(f"h{it}.com",)) for it in range(routes))
+        apply(engine, SHARED % (1, "false") + "".join(documents))
+        edited = decode(yaml.load(SHARED % (2, shadow), yaml.CSafeLoader))
+        assert isinstance(edited, Decoded)
+        engine.work = Work()
+        engine.write(tables.TRAFFIC_POLICIES, NamespacedName("default", "p"), edited.object)
+        (changed,) = parts(engine.settle())
+        assert changed.part.startswith("limit/BackendTrafficPolicy/default/p/")
+        costs.append(engine.work)
+    assert costs[0] == costs[1]
+    assert costs[0].runs < 10
+
+
 @pytest.mark.parametrize("edit", ["edited", "removed"])
 def test_what_else_a_filter_says_concerns_its_routes(edit: str) -> None:
     engine = made(3)
@@ -103,8 +133,7 @@ def test_what_else_a_filter_says_concerns_its_routes(edit: str) -> None:
 def test_a_range_is_written_by_its_number_while_the_wheel_does_not_know_it() -> None:
     action = route_components_pb2.RateLimit.Action
     assert "remote_address_match" not in action.DESCRIPTOR.fields_by_name, "write it by its name"
-    limit = nodes.Limit(NAME, "0", ("r", "0"), (nodes.ClientRange("10.0.0.0/8"),))
-    at = nodes.HostKey(DEFAULT_FLEET, "ingress_http", "*")
-    (found,) = ratelimits.limits((limit,), at).rate_limits
+    limit = nodes.Limit(FILTER, "0", (nodes.ClientRange("10.0.0.0/8"),))
+    (found,) = ratelimits.limits((limit,), "bucket").rate_limits
     written = UnknownFieldSet(found.actions[2])
     assert [written[it].field_number for it in range(len(written))] == [13]

@@ -17,6 +17,7 @@ from contour.envoy import (
     monitors,
     names,
     outputs,
+    patching,
     routing,
     runtime,
     shaping,
@@ -259,7 +260,7 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     assert {fleet for fleet, _ in found} == {world.FLEET}
     modules = (
         *(alternatives, runtime, credentials, routing, extending, authenticating, limits),
-        *(listening, monitors),
+        *(listening, monitors, patching),
         *(grpcclients, shaping, listenershaping, streamshaping, translating),
     )
     assert set(outputs.PLAN.published) == {it for found in modules for it in found.PUBLISHED}

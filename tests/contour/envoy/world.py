@@ -17,6 +17,7 @@ from dag.engine.incremental import Engine
 from dag.engine.view import Kept, Plan, Query, Table
 from dag.gateway import clientports, filteredlisteners, telemetry
 from dag.gateway.envoypolicies import securitycredentials
+from dag.patches import policies
 from dag.references import secrets, trust
 
 FLEET = "web"
@@ -43,6 +44,7 @@ PLAN = (
             tables.ALL_CONFIGURATIONS,
             exports.EXPORTED,
             exports.EXPORTED_SERVICES,
+            *policies.INDEXES,
         ),
         kept=(
             Kept(listeners.listeners, LISTENERS),

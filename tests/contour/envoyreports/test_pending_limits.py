@@ -10,7 +10,7 @@ from contour.xds import resources, sotw, wire
 from contour.xds.fleet import Fleet
 from contour.xds.resources import RATE_LIMITS, Change
 from contour.xds.stream import Stream
-from crds.meta import NamespacedName
+from crds.meta import ObjectRef
 from dag import counting, refusals
 from dag.engine.incremental import Engine
 from dag.engine.view import Plan
@@ -18,7 +18,9 @@ from dag.engine.view import Plan
 
 def limit(name: str, text: str, rule: str = "all/0") -> Change:
     part = resources.part(wire.field(3, text.encode()))
-    return Change(names.LIMITS, names.limit(NamespacedName("default", name), rule), part)
+    return Change(
+        names.LIMITS, names.limit(ObjectRef("RateLimitFilter", "default", name), rule), part
+    )
 
 
 class Replica:

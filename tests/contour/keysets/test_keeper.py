@@ -12,7 +12,7 @@ from contour.keysets import keeper
 from contour.keysets.fetching import FetchError, Request
 from contour.keysets.store import Store
 from dag import nodes
-from dag.references.keysets import KeySet, Wanted
+from dag.references.keysets import KeySet, Source, Wanted
 from tests.testbed import tokens
 
 ONE, TWO = (nodes.RemoteJwks(f"https://{it}.example.com/", refresh=1.0) for it in ("one", "two"))
@@ -24,17 +24,17 @@ class Kept:
     """A store that others write to, too."""
 
     def __init__(self) -> None:
-        self.keys: dict[nodes.RemoteJwks, str] = {}
+        self.keys: dict[Source, str] = {}
         self.written: list[str] = []
 
-    def read(self, source: nodes.RemoteJwks) -> str:
+    def read(self, source: Source) -> str:
         return self.keys.get(source, "")
 
-    def write(self, source: nodes.RemoteJwks, keys: str) -> None:
+    def write(self, source: Source, keys: str) -> None:
         self.keys[source] = keys
         self.written.append(keys)
 
-    def remove(self, source: nodes.RemoteJwks) -> None:
+    def remove(self, source: Source) -> None:
         self.keys.pop(source, None)
 
 
@@ -42,9 +42,9 @@ class Rig:
     """A keeper, the servers that it asks, and what it has told."""
 
     def __init__(self, store: keeper.Store | None = None) -> None:
-        self.rows: dict[nodes.RemoteJwks, KeySet | None] = {}
-        self.answers: dict[nodes.RemoteJwks, str | None] = {ONE: KEYS, TWO: KEYS}
-        self.asked: Counter[nodes.RemoteJwks] = Counter()
+        self.rows: dict[Source, KeySet | None] = {}
+        self.answers: dict[Source, str | None] = {ONE: KEYS, TWO: KEYS}
+        self.asked: Counter[Source] = Counter()
         self.settled = 0
         self.keeper = keeper.Keeper(self.rows.__setitem__, self._settle, store, self._fetch)
 
@@ -61,7 +61,7 @@ class Rig:
             raise FetchError("answers 500")
         return found
 
-    async def until(self, source: nodes.RemoteJwks, row: KeySet | None) -> None:
+    async def until(self, source: Source, row: KeySet | None) -> None:
         async with asyncio.timeout(30):
             while self.rows.get(source) != row:
                 await asyncio.sleep(0.01)
@@ -78,7 +78,7 @@ class Rig:
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """A second is a hundredth of one."""
 
-    def pause(_: nodes.RemoteJwks, __: int) -> float:
+    def pause(_: Source, __: int) -> float:
         return 0.01
 
     monkeypatch.setattr(keeper, "_pause", pause)

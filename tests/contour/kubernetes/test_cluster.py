@@ -102,7 +102,9 @@ async def test_everything_there_is_comes_first_and_in_one(double: Double) -> Non
         assert it.first.complaints == {}
         await double.watching("httpproxies")
         unlisted = {it.kind for it in it.cluster.state() if not it.state.is_listed}
-        assert unlisted == {"ClusterTrustBundle", "XBackend", "XTelemetryPolicy"}
+        assert unlisted == {
+            *("ClusterTrustBundle", "XBackend", "XBackendTrafficPolicy", "XTelemetryPolicy"),
+        }
 
 
 async def test_nothing_is_there_before_the_slowest_list(double: Double) -> None:

@@ -10,7 +10,7 @@ import pytest
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
-from contour.rawconfig.parsing import Before, parsed
+from contour.envoy.parsing import Before, parsed
 from contour.xds.resources import LISTENER
 from tests.contour.rawconfig.documents import HCM
 

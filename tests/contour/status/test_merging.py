@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contour.status import merging
+from dag import statuses
 
 Raw = dict[str, Any]
 
@@ -178,6 +179,21 @@ def test_what_is_ours_is_as_we_say_and_all_else_stays(stored: Raw, ours: Raw, wa
     assert merging.merged(found, ours, later) == found, "a second time nothing differs"
 
 
+@pytest.mark.parametrize(("kind", "most"), [("XBackend", 32), ("BackendTLSPolicy", 16)])
+def test_as_many_ancestors_are_told_as_the_kind_has_room_for(kind: str, most: int) -> None:
+    voice = VOICE._replace(most_ancestors=statuses.most_ancestors(kind))
+    ours: Raw = {
+        "ancestors": [
+            {"ancestorRef": {"name": f"gw-{it}"}, "controllerName": VOICE.controller_name}
+            for it in range(40)
+        ]
+    }
+    told = merging.merged({}, ours, voice)["ancestors"]
+    assert isinstance(told, list)
+    assert len(told) == most
+    assert len(merging.left_out({}, ours, voice)) == 40 - most
+
+
 def test_a_list_stays_as_long_as_the_api_server_allows() -> None:
     others = [entry(f"g{it}", by="example.com/other") for it in range(31)]
     ours: Raw = {"parents": [entry("a"), entry("b")]}
@@ -239,3 +255,24 @@ def test_the_patch_leads_from_what_stands_there_to_what_is_wanted(before: Raw, a
     patch = merging.difference(stored, wanted)
     assert patched(stored, patch) == wanted
     assert bool(patch) is (stored != wanted)
+
+
+@pytest.mark.parametrize(
+    ("change", "found", "is_kept"),
+    [
+        ({}, {}, True),
+        ({"a": 1}, {"a": 1, "default": True}, True),
+        ({"a": 1}, {}, False),
+        ({"a": None}, {}, True),
+        ({"a": None}, {"a": 1}, False),
+        ({"a": [{"b": 1}]}, {"a": [{"b": 1, "default": True}]}, True),
+        ({"a": [{"b": 1, "new": ""}]}, {"a": [{"b": 1}]}, False),
+        ({"a": [{"b": 1}]}, {"a": []}, False),
+        ({"a": {"b": {"c": 1}}}, {"a": {"b": {}}}, False),
+        ({"a": {"b": 1}}, {"a": "text"}, False),
+    ],
+)
+def test_a_status_has_what_was_sent_and_may_have_more(
+    change: Raw, found: Raw, is_kept: bool
+) -> None:
+    assert merging.is_kept(change, found) is is_kept

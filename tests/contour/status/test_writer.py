@@ -558,6 +558,32 @@ async def test_an_ingress_is_told_where_it_is_reached_and_nothing_else() -> None
             assert there.status(INGRESS) == {"loadBalancer": {}}
 
 
+async def test_what_a_crd_drops_is_written_again_when_it_has_the_field() -> None:
+    """CRDs of the next release are applied one after the other, and tell their version first."""
+    told = GatewayStatus((), addresses=(GatewayAddress("IPAddress", "192.0.2.1"),))
+    async with world() as there:
+        there.add(GATEWAY)
+        there.double.store.unknown.add("addresses")
+        async with there.term():
+            there.say(GATEWAY, told)
+            await there.double.asked("patch", "gateways", 2)
+            assert "addresses" not in there.status(GATEWAY)
+            there.double.store.unknown.clear()
+            await there.writer.drained()
+    assert there.status(GATEWAY)["addresses"] == [{"type": "IPAddress", "value": "192.0.2.1"}]
+
+
+async def test_what_a_crd_does_not_have_is_not_written_for_ever() -> None:
+    told = GatewayStatus((), addresses=(GatewayAddress("IPAddress", "192.0.2.1"),))
+    async with world() as there:
+        there.add(GATEWAY)
+        there.double.store.unknown.add("addresses")
+        async with there.term():
+            there.say(GATEWAY, told)
+            await there.writer.drained()
+    assert there.writes == 1 + retries.MOST_COMPLETIONS
+
+
 async def test_a_gateway_is_told_its_addresses_and_foreign_conditions_stay() -> None:
     foreign = {"type": "example.com/Billed", "status": "True", "reason": "R", "message": ""}
     told = GatewayStatus(

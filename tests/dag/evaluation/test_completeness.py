@@ -12,7 +12,7 @@ KNOWN: dict[type, set[str]] = {
     },
     nodes.Route: {
         "match", "action", "origin", "request_headers", "response_headers", "policies",
-        "extensions", "attached",
+        "extensions", "attached", "rule",
     },
     nodes.Match: {"path", "method", "headers", "queries", "is_grpc", "drawn"},
     nodes.HeaderMatch: {"name", "value", "inverted", "missing_as_empty"},
@@ -22,18 +22,30 @@ KNOWN: dict[type, set[str]] = {
         "backends", "timeout", "idle_timeout", "rewrite", "retry", "websockets", "mirrors",
         "hash_policies", "internal_redirect", "cookies", "missing",
     },
-    nodes.Backend: {"cluster", "weight", "request_headers", "response_headers", "host", "cookies"},
-    nodes.Rewrite: {"host", "full_path", "prefix", "host_header"},
+    nodes.Backend: {
+        "cluster", "weight", "request_headers", "response_headers", "host", "cookies", "session",
+    },
+    nodes.Rewrite: {
+        "host", "full_path", "prefix", "host_header", "host_from_path", "host_of_endpoint",
+        "tells_host", "path",
+    },
     nodes.Redirect: {"status", "scheme", "host", "port", "full_path", "prefix"},
-    nodes.Respond: {"status", "body"},
+    nodes.Respond: {"status", "body", "headers"},
     nodes.Policies: {
         "cors", "ip_filter", "jwt", "authorization", "local_rate_limit", "rate_limits", "limits",
         "access", "body_limit", "error_pages", "session", "authentication",
-        "csrf",
+        "csrf", "fault", "compressors", "login",
     },
+    nodes.Fault: {"delay", "delayed", "status", "grpc_status", "aborted"},
     nodes.Csrf: {"origins", "enforced"},
     nodes.Authentication: {"source", "key_sources", "has_passwords"},
     nodes.KeySource: {"kind", "name"},
+    nodes.Login: {
+        "source", "client_id", "endpoints", "cluster", "redirect", "callback", "logout", "cookies",
+        "scopes", "resources", "domain", "same_site", "denied", "passed", "forwards_access_token",
+        "id_token_header", "lifetime", "refreshes", "refresh_lifetime", "login_time", "is_plain",
+        "retry",
+    },
     nodes.Jwt: {"provider", "source", "leniency"},
     nodes.Access: {"rules", "default"},
     nodes.AccessRule: {

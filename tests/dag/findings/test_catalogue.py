@@ -7,8 +7,8 @@ from dag.problems import reasons
 
 WELL = {
     reasons.Contour.Valid, reasons.Contour.ErrorPresent, reasons.Gateway.Accepted,
-    reasons.Gateway.Overridden, reasons.Gateway.Programmed, reasons.Gateway.ResolvedRefs,
-    reasons.Gateway.SupportedVersion,
+    reasons.Gateway.Merged, reasons.Gateway.Overridden, reasons.Gateway.Programmed,
+    reasons.Gateway.ResolvedRefs, reasons.Gateway.SupportedVersion,
     reasons.Marin3r.CacheOutOfSync, reasons.Marin3r.RollbackFailed, reasons.Marin3r.Valid,
     reasons.Marin3r.DesiredVersionPublished, reasons.Marin3r.Recovered,
 }  # fmt: skip

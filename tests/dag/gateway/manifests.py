@@ -177,3 +177,19 @@ def xbackend(name: str, spec: str) -> str:
     """An XBackend."""
     found = _manifest("XBackend", name, spec, "")
     return found.replace("gateway.networking.k8s.io/v1", "gateway.networking.x-k8s.io/v1alpha1", 1)
+
+
+def xbackend_traffic_policy(
+    name: str, spec: str, targets: tuple[str, ...] = ("s1",), created: str = ""
+) -> str:
+    """An XBackendTrafficPolicy for Services, or for what is written as a reference."""
+    named = (it if "{" in it else f"{{group: '', kind: Service, name: {it}}}" for it in targets)
+    both = ", ".join(filter(None, (f"targetRefs: [{', '.join(named)}]", spec)))
+    found = _manifest("XBackendTrafficPolicy", name, both, created)
+    return found.replace("gateway.networking.k8s.io/v1", "gateway.networking.x-k8s.io/v1alpha1", 1)
+
+
+def backend(name: str, spec: str) -> str:
+    """A Backend of Envoy Gateway."""
+    found = _manifest("Backend", name, spec, "")
+    return found.replace("gateway.networking.k8s.io/v1", "gateway.envoyproxy.io/v1alpha1", 1)

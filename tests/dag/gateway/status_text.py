@@ -78,6 +78,13 @@ def policy_messages(engine: Engine, name: str, kind: str = "BackendTLSPolicy") -
     return [it.message for it in _policy(engine, name, kind)]
 
 
+def ancestors(engine: Engine, name: str, kind: str) -> list[str]:
+    """The names of the Gateways in whose name a policy is told something."""
+    found = engine.answer(STATUSES[kind], key(name))
+    entries = found.ancestors if isinstance(found, statuses.PolicyStatus) else ()
+    return [it.ancestor.name for it in entries]
+
+
 def _policy(engine: Engine, name: str, kind: str) -> tuple[statuses.Condition, ...]:
     found = engine.answer(STATUSES[kind], key(name))
     return found.ancestors[0].conditions if isinstance(found, statuses.PolicyStatus) else ()
@@ -138,3 +145,16 @@ def _set_listener(engine: Engine, name: str, of: str) -> statuses.ListenerStatus
     found = engine.answer(STATUSES["ListenerSet"], key(of))
     assert isinstance(found, statuses.ListenerSetStatus)
     return next(it for it in found.listeners if it.name == name)
+
+
+def backend(engine: Engine, name: str = "b") -> list[str]:
+    """The conditions of a Backend; empty where it has none."""
+    found = engine.answer(STATUSES["Backend"], key(name))
+    return short(found.conditions) if isinstance(found, statuses.BackendStatus) else []
+
+
+def backend_messages(engine: Engine, name: str = "b") -> str:
+    """The messages of a Backend's conditions, as one text."""
+    found = engine.answer(STATUSES["Backend"], key(name))
+    assert isinstance(found, statuses.BackendStatus)
+    return " ".join(it.message for it in found.conditions)

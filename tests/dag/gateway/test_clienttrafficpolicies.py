@@ -215,6 +215,8 @@ TRAFFIC = [
      {"address": nodes.ClientAddress(header="x-client", fails_closed=True)}),
     ("clientIPDetection: {directSourceIP: {}}", {"address": nodes.ClientAddress()}),
     ("headers: {enableEnvoyHeaders: false}", {"envoy_headers": False}),
+    ("headers: {disableRateLimitHeaders: true}", {"hides_limits": True}),
+    ("http1: {preserveHeaderCase: true}", {"keeps_case": True}),
     ("headers: {withUnderscoresAction: DropHeader}", {"underscores": "Drop"}),
     ("headers: {xForwardedClientCert: {mode: SanitizeSet, certDetailsToAdd: [Subject, URI]}}",
      {"certificate_mode": "SanitizeSet", "certificate_details": ("Subject", "URI")}),
@@ -327,7 +329,7 @@ CLOSING = [
     ("tls: {clientValidation: {caCertificateRefs: [{kind: Service, name: ca}]}}",
      "kind Service is not supported"),
     ("tls: {clientValidation: {mode: Request, crl: {refs: [{name: crl}]}}}",
-     "clientValidation.crl: is not served yet"),
+     "clientValidation.crl: has no meaning with the mode Request"),
     ("tls: {clientValidation: {mode: Later}}", "clientValidation.mode: 'Later' is none of"),
     ("clientIPDetection: {xForwardedFor: {trustedCIDRs: [10.0.0.0/8, x]}}",
      "xForwardedFor.trustedCIDRs[1]: 'x' is not a range"),
@@ -340,6 +342,34 @@ CLOSING = [
      "lateResponseHeaders.removeOnMatch[0].value: it is not a valid RE2"),
     ("healthCheck: {path: ready}", "healthCheck.path: 'ready' is no path"),
 ]  # fmt: skip
+
+
+LISTS = [
+    ("{name: gone}", "crl.refs[0]: Secret default/gone not found"),
+    ("{kind: ConfigMap, name: gone}", "crl.refs[0]: ConfigMap default/gone not found"),
+    ("{name: ca}", "crl.refs[0]: Secret default/ca has no ca.crl"),
+    ("{name: list, namespace: other}", "ReferenceGrants do not permit it"),
+    ("{kind: ClusterTrustBundle, name: list}", "is not supported; use ConfigMap or Secret"),
+]
+
+
+@pytest.mark.parametrize(("ref", "words"), LISTS)
+def test_what_cannot_tell_who_is_revoked_closes_the_listener(ref: str, words: str) -> None:
+    it = world(GIVEN + pairs.authority("ca") + TWO)
+    apply(it, policy("a", f"tls: {{clientValidation: {{{REFS}, crl: {{refs: [{ref}]}}}}}}"))
+    assert answers(it, "a.example.com") == [nodes.Respond(503)]
+    assert words in status(it, "a")[1]
+
+
+def test_a_list_that_vanishes_closes_the_listener() -> None:
+    it = world(GIVEN + pairs.authority("ca") + pairs.revocations("list", "ca.crl") + TWO)
+    spec = "crl: {refs: [{name: list}], onlyVerifyLeafCertificate: true}"
+    apply(it, policy("a", f"tls: {{clientValidation: {{{REFS}, {spec}}}}}"))
+    wanted = CA._replace(lists=(ObjectRef("Secret", "default", "list"),))
+    expected = nodes.ClientValidation(wanted, only_leaf_revocations=True)
+    assert tls(it, "a.example.com").clients == expected
+    delete(it, "Secret", "list")
+    assert answers(it, "a.example.com") == [nodes.Respond(503)]
 
 
 @pytest.mark.parametrize(("spec", "words"), CLOSING)
@@ -365,9 +395,7 @@ IGNORED = [
     ("headers: {maxRequestHeaderLimit: 9Mi}", "maxRequestHeaderLimit: has no effect"),
     ("http2: {initialStreamWindowSize: 1}", "initialStreamWindowSize: has no effect: 1 is not"),
     ("http2: {connectionKeepalive: {timeout: 0s}}", "connectionKeepalive.timeout: has no effect"),
-    ("http1: {preserveHeaderCase: true}", "spec.http1.preserveHeaderCase: has no effect: not"),
     ("http1: {http10: {useDefaultHost: true}}", "useDefaultHost: has no effect"),
-    ("headers: {disableRateLimitHeaders: true}", "disableRateLimitHeaders: has no effect"),
     ("grpc: {enableWeb: false}", "spec.grpc.enableWeb: has no effect: gRPC-Web is served"),
     ("path: {escapedSlashesAction: Later}", "escapedSlashesAction: has no effect: 'Later'"),
 ]  # fmt: skip

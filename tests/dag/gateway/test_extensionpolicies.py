@@ -112,13 +112,3 @@ def test_a_stream_with_a_policy_is_closed(kind: str) -> None:
     assert it.ask(streams.rules, ref).stream == gateway_hosts.CLOSED
     apply(it, policy("p", "lua: []", target))
     assert it.ask(streams.rules, ref).stream != gateway_hosts.CLOSED
-
-
-def test_a_rule_with_an_http_route_filter_answers_500_and_says_so() -> None:
-    wanted = "{group: gateway.envoyproxy.io, kind: HTTPRouteFilter, name: f}"
-    rule = to("s1", f"filters: [{{type: ExtensionRef, extensionRef: {wanted}}}]")
-    it = world(GIVEN + route("r", rule))
-    assert applied(it) == [" 500"]
-    assert "HTTPRouteFilter of gateway.envoyproxy.io is no kind of filter" in str(
-        it.answer(STATUSES["HTTPRoute"], key("r"))
-    )

@@ -55,7 +55,7 @@ def buckets(made: Engine, host: str = "*") -> dict[str, list[tuple[str, str]]]:
     assert found is not None
     return {
         it.match.path.path: [
-            (names.filter_rule(limit.filter, limit.rule), names.bucket(at, limit))
+            (names.limit_rule(limit.owner, limit.rule), names.bucket(at, it))
             for limit in it.policies.limits or ()
         ]
         for it in found.routes
@@ -200,7 +200,7 @@ def test_programmed_is_what_envoys_and_the_service_have(
     made = counted(limits(RULE), route("r", limited("/a")))
     made.write(refusals.ENVOYS, counting.FLEET, services)
     if untaken is not None:
-        made.write(refusals.UNTAKEN, NamespacedName("default", untaken), True)
+        made.write(refusals.UNTAKEN, ObjectRef("RateLimitFilter", "default", untaken), True)
     made.write(refusals.ENVOYS, DEFAULT_FLEET, envoys)
     made.settle()
     assert told(made) == {"r": ["Accepted", programmed]}

@@ -191,13 +191,20 @@ def test_targets_that_are_none_are_told(target: str, words: str) -> None:
 def test_of_gateways_of_other_controllers_nothing_is_told() -> None:
     other = gateway_class("other", controller="example.com/other")
     given = other + gateway("gw").replace("gatewayClassName: contour", "gatewayClassName: other")
-    it = world(given + service("s1") + route("r") + policy("a", "oidc: {}", GATEWAY, ROUTE))
+    it = world(
+        given
+        + service("s1")
+        + route("r")
+        + policy("a", CLOSING["oidc.clientSecret"], GATEWAY, ROUTE)
+    )
     assert told(it, "a") == {}
 
 
 CLOSING = {
-    "mergeType": "mergeType: StrategicMerge, cors: {allowOrigins: ['*']}",
-    "oidc": "oidc: {clientID: x}",
+    "mergeType": "mergeType: Replace, cors: {allowOrigins: ['*']}",
+    "oidc.clientSecret": (
+        "oidc: {provider: {issuer: 'https://idp.com'}, clientID: x, clientSecret: {name: gone}}"
+    ),
     "authorization.rules[0].cel": "authorization: {rules: [{action: Allow, cel: 'true'}]}",
     "authorization.rules[0].principal.clientIPGeoLocations": (
         "authorization: {rules: [{action: Deny, principal: "
@@ -258,7 +265,7 @@ def test_a_field_of_a_later_release_closes_the_routes() -> None:
 
 
 def test_a_route_is_told_that_its_policy_closes_it() -> None:
-    it = world(GIVEN + route("r") + policy("a", CLOSING["oidc"]))
+    it = world(GIVEN + route("r") + policy("a", CLOSING["oidc.clientSecret"]))
     found = it.answer(STATUSES["HTTPRoute"], key("r"))
     assert isinstance(found, RouteStatus)
     assert "SecurityPolicy default/a cannot be served" in found.parents[0].conditions[0].message
@@ -283,11 +290,71 @@ def test_routes_for_tcp_are_closed_where_a_policy_is_to_guard_them() -> None:
     target = "{group: gateway.networking.k8s.io, kind: TCPRoute, name: r}"
     given = gateway_class() + tcp + service("s1")
     given += stream_route("TCPRoute", "r", "{name: s1, port: 80}")
-    for guarded in (target, GATEWAY):
-        it = world(given + policy("a", CLOSING["oidc"], guarded))
+    for guarded in (target, part(GATEWAY, "tcp")):
+        it = world(given + policy("a", CLOSING["oidc.clientSecret"], guarded))
         assert _stream(it) == [None]
+        kind = "TCPRoutes" if guarded == target else "TCP listeners"
+        assert f"so all connections of its {kind} are closed" in message(it, "a")
         delete(it, "SecurityPolicy", "a")
         assert _stream(it) != [None]
+
+
+@pytest.mark.parametrize("field", CLOSING)
+def test_what_a_gateway_cannot_serve_closes_its_streams_if_it_may_say_who_connects(
+    field: str,
+) -> None:
+    given = gateway_class() + gateway("gw", listener("tcp", 9000, "TCP")) + service("s1")
+    given += stream_route("TCPRoute", "r", "{name: s1, port: 80}")
+    it = world(given + policy("a", CLOSING[field], GATEWAY))
+    is_not_read = field.endswith((".remoteJWKS.backendRefs", ".pathOverride"))
+    is_of_requests = field.startswith(("oidc", "jwt", "extAuth")) and not is_not_read
+    assert (_stream(it) != [None]) == is_of_requests
+
+
+STREAMS = {
+    "TCP": listener("s", 9000, "TCP"),
+    "UDP": listener("s", 9000, "UDP"),
+    "TLS": listener("s", 9000, "TLS", "tls: {mode: Passthrough}"),
+}
+CORS = "cors: {allowOrigins: ['https://a.com']}"
+
+
+@pytest.mark.parametrize("protocol", STREAMS)
+def test_what_a_gateway_says_of_requests_is_told_where_it_has_streams(protocol: str) -> None:
+    given = gateway_class() + gateway("gw", http(), STREAMS[protocol])
+    port = "port: 80, protocol: UDP" if protocol == "UDP" else "port: 80"
+    given += service("s1", port=port)
+    given += stream_route(f"{protocol}Route", "r", "{name: s1, port: 80}")
+    whole, own = policy("a", CORS, GATEWAY), policy("b", CORS, part(GATEWAY, "s"))
+    it = world(given + whole)
+    told = f"has no effect on {protocol} listeners, whose connections have no requests"
+    assert f"spec.cors: {told}" in message(it, "a")
+    assert (_leads_on(it, protocol), _accepted(it, "a")) == (True, "True")
+    apply(it, own)
+    closed = f"so all connections of its {protocol} listeners are closed"
+    assert closed in message(it, "b")
+    assert (_leads_on(it, protocol), _accepted(it, "b")) == (False, "False")
+    assert told not in message(it, "a")
+    delete(it, "SecurityPolicy", "b")
+    apply(it, policy("a", f"{CORS}, {allowing('a')}", GATEWAY))
+    closed = "spec.authorization: is not served for streams, so all connections of"
+    assert f"{closed} {protocol} listeners are closed" in message(it, "a")
+    assert (_leads_on(it, protocol), _accepted(it, "a")) == (False, "True")
+    apply(it, gateway("gw", http()))
+    assert "listeners" not in message(it, "a")
+
+
+def _accepted(engine: Engine, name: str) -> str:
+    found = engine.answer(STATUSES["SecurityPolicy"], key(name))
+    assert isinstance(found, PolicyStatus)
+    return found.ancestors[0].conditions[0].status
+
+
+def _leads_on(engine: Engine, protocol: str) -> bool:
+    name = "https-9000" if protocol == "TLS" else f"{protocol.lower()}-9000"
+    at = nodes.HostKey(DEFAULT_FLEET, name, "*")
+    found = engine.ask(gateway_hosts.stream_of, at)
+    return [it.cluster for it in found.shares] != [None]
 
 
 def _stream(engine: Engine) -> list[nodes.Cluster | None]:
@@ -299,7 +366,7 @@ def _stream(engine: Engine) -> list[nodes.Cluster | None]:
 def test_hosts_of_other_listeners_and_apis_stay_as_they_are() -> None:
     two = gateway("gw", http("a", host("a.com")), http("b", host("b.com")))
     given = gateway_class() + two + service("s1") + route("r", hosts=("a.com", "b.com"))
-    it = world(given + policy("p", CLOSING["oidc"], part(GATEWAY, "a")))
+    it = world(given + policy("p", CLOSING["oidc.clientSecret"], part(GATEWAY, "a")))
     assert (applied(it, "a.com"), applied(it, "b.com")) == (["p 500"], [""])
 
 

@@ -1,6 +1,6 @@
 """BackendTrafficPolicies: what they do to routes, clusters and streams, and what is told."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from dag.statuses import PolicyStatus
 from tests.dag.gateway.manifests import (
     gateway,
     gateway_class,
+    http,
     listener,
     route,
     service,
@@ -49,6 +50,13 @@ def message(engine: Engine, name: str) -> str:
     return f"{condition.status}/{condition.reason}: {condition.message}"
 
 
+def accepted(engine: Engine, name: str) -> str:
+    """The message of the first condition, of a policy that may have others."""
+    found = engine.answer(STATUSES["BackendTrafficPolicy"], key(name))
+    assert isinstance(found, PolicyStatus)
+    return found.ancestors[0].conditions[0].message
+
+
 def forward(engine: Engine) -> nodes.Forward:
     (found,) = served(engine)
     assert isinstance(found.action, nodes.Forward)
@@ -67,6 +75,18 @@ def differing(found: Any, plain: Any) -> dict[str, Any]:
     return {it: getattr(found, it) for it in names if getattr(found, it) != getattr(plain, it)}
 
 
+def checked(**values: Any) -> nodes.HealthCheck:
+    """A check with the times of a policy that says none."""
+    usual = {"interval": 3.0, "timeout": 1.0, "unhealthy_threshold": 3, "healthy_threshold": 1}
+    return nodes.HealthCheck(**{**usual, **values})
+
+
+def connected(**values: Any) -> dict[str, Any]:
+    """What differs of a cluster whose connections are as a policy says."""
+    return {"connections": nodes.Connections(**values)}
+
+
+LIMITED = nodes.LocalLimits((nodes.LocalLimit(3, "Hour", tells=True, tells_by_itself=True),))
 RETRY = nodes.Retry(
     ("connect-failure", "refused-stream", "unavailable", "cancelled", "retriable-status-codes"),
     2,
@@ -91,6 +111,10 @@ RETRY = nodes.Retry(
             },
         ),
         ("retry: {retryOn: {triggers: [5xx]}}", {"retry": nodes.Retry(("5xx",), 2)}),
+        (
+            "retry: {numAttemptsPerPriority: 1}",
+            {"retry": replace(RETRY, per_priority=1)},
+        ),
         ("httpUpgrade: [{type: websocket}]", {"websockets": True}),
     ],
 )
@@ -108,6 +132,9 @@ SOURCES = {
     "{type: Headers, headers: [{name: X-A}]}": nodes.HashPolicy("Header", "x-a"),
     "{type: Cookie, cookie: {name: c, ttl: 1m}}": nodes.HashPolicy("Cookie", "c", 60.0, "/"),
     "{type: Cookie, cookie: {name: c}}": nodes.HashPolicy("Cookie", "c", None, "/"),
+    "{type: Cookie, cookie: {name: c, attributes: {Secure: '', SameSite: Strict}}}": (
+        nodes.HashPolicy("Cookie", "c", None, "/", (("SameSite", "Strict"), ("Secure", "")))
+    ),
     "{type: QueryParams, queryParams: [{name: q}]}": nodes.HashPolicy("Query", "q"),
 }
 
@@ -118,6 +145,34 @@ def test_requests_are_hashed_by_what_the_policy_names(spec: str) -> None:
     it = world(GIVEN + route("r") + policy("p", balancer))
     assert forward(it).hash_policies == (SOURCES[spec],)
     assert cluster(it).balancing == "Maglev"
+
+
+@pytest.mark.parametrize(("protocol", "is_checked"), [("kubernetes.io/h2c", True), ("http", False)])
+def test_backends_that_speak_http2_are_asked_by_grpc(protocol: str, *, is_checked: bool) -> None:
+    spec = "healthCheck: {active: {type: GRPC, grpc: {service: a}}}"
+    it = world(GIVEN + route("r") + policy("p", spec))
+    again = service("s1").replace("port: 80", f"port: 80, appProtocol: {protocol}")
+    apply(it, again)
+    expected = checked(grpc_service="a") if is_checked else None
+    assert cluster(it).health_check == expected
+    where = "spec.healthCheck.active.type: has no effect on backends of HTTPRoute default/r:"
+    assert (where in message(it, "p")) != is_checked
+
+
+@pytest.mark.parametrize("target", [GATEWAY, part(GATEWAY, "http")])
+def test_who_cannot_be_asked_by_grpc_is_told_to_the_policy_that_applies(target: str) -> None:
+    spec = "healthCheck: {active: {type: GRPC}}"
+    it = world(GIVEN + route("r") + policy("p", spec, target))
+    assert "HTTPRoute default/r" in accepted(it, "p")
+    apply(it, policy("merged", "mergeType: StrategicMerge, retry: {}"))
+    assert "has no effect" not in accepted(it, "p")
+    assert "healthCheck.active.type: has no effect on backends" in accepted(it, "merged")
+    apply(it, policy("merged", "retry: {}"))
+    assert "has no effect" not in accepted(it, "p") + accepted(it, "merged")
+    delete(it, "BackendTrafficPolicy", "merged")
+    assert "HTTPRoute default/r" in accepted(it, "p")
+    apply(it, service("s1").replace("port: 80", "port: 80, appProtocol: kubernetes.io/h2c"))
+    assert accepted(it, "p") == "the policy applies"
 
 
 def test_a_header_that_cannot_be_hashed_is_left_out_and_told() -> None:
@@ -141,7 +196,10 @@ def test_a_header_that_cannot_be_hashed_is_left_out_and_told() -> None:
             "circuitBreaker: {maxConnections: 1, maxPendingRequests: 0, maxParallelRequests: 3, "
             "maxParallelRetries: 4, perEndpoint: {maxConnections: 5}, "
             "retryBudget: {percent: {numerator: 1, denominator: 4}, minRetryConcurrency: 6}}",
-            {"limits": nodes.CircuitBreakers(1, 0, 3, 4, 5, 25.0, 6)},
+            {
+                "limits": nodes.CircuitBreakers(1, 0, 3, 4, 5),
+                "retry_budget": nodes.RetryBudget(25.0, always=6),
+            },
         ),
         (
             "healthCheck: {active: {type: HTTP, timeout: 2s, interval: 5s, unhealthyThreshold: 7, "
@@ -167,6 +225,73 @@ def test_a_header_that_cannot_be_hashed_is_left_out_and_told() -> None:
             "interval: 4s, baseEjectionTime: 5s, maxEjectionPercent: 60}}",
             {"outliers": nodes.OutlierDetection(2, 3, 4.0, 5.0, None, 60)},
         ),
+        (
+            "healthCheck: {panicThreshold: 40, passive: {splitExternalLocalOriginErrors: true, "
+            "consecutiveLocalOriginFailures: 2, failurePercentageThreshold: 80, "
+            "alwaysEjectOneEndpoint: true}}",
+            {
+                "panic_percent": 40,
+                "outliers": nodes.OutlierDetection(5, None, 3.0, 30.0, None, 10, 2, 80, True),
+            },
+        ),
+        (
+            "healthCheck: {active: {type: HTTP, initialJitter: 2s, http: {path: /up, method: HEAD, "
+            "retriableStatuses: [503]}}}",
+            {
+                "health_check": nodes.HealthCheck(
+                    "/up", "", 3.0, 1.0, 3, 1, (), ((503, 504),), "HEAD", 2.0
+                )
+            },
+        ),
+        (
+            "healthCheck: {active: {type: HTTP, http: {path: /up, method: POST, "
+            "requestBody: {type: Text, text: ü}, expectedResponse: {type: Binary, binary: AAE=}}}}",
+            {
+                "health_check": checked(
+                    path="/up", method="POST", sent="ü".encode(), expected=b"\0\1"
+                )
+            },
+        ),
+        (
+            "healthCheck: {active: {type: TCP, tcp: {send: {type: Text, text: a}, "
+            "receive: {type: Text, text: b}}}}",
+            {"health_check": checked(sent=b"a", expected=b"b")},
+        ),
+        (
+            "loadBalancer: {type: ConsistentHash, "
+            "consistentHash: {type: SourceIP, tableSize: 131}}",
+            {"balancing": "Maglev", "table_size": 131},
+        ),
+        ("tcpKeepalive: {}", connected(keepalive=nodes.Keepalive(9, 7200, 75))),
+        (
+            "tcpKeepalive: {probes: 3, idleTime: 90s, interval: 4s}",
+            connected(keepalive=nodes.Keepalive(3, 90, 4)),
+        ),
+        ("connection: {bufferLimit: 64Ki}", connected(buffer_limit=65536)),
+        ("connection: {socketBufferLimit: 64Ki}", connected(kernel_buffer=65536)),
+        ("useClientProtocol: true", connected(follows_client=True)),
+        ("useClientProtocol: false", {}),
+        (
+            "connection: {preconnect: {perEndpointPercent: 150, predictivePercent: 200}}",
+            connected(preconnect=nodes.Preconnect(1.5, 2.0)),
+        ),
+        (
+            "circuitBreaker: {maxRequestsPerConnection: 7}",
+            {"limits": nodes.CircuitBreakers(1024, 1024, 1024, 1024)} | connected(max_requests=7),
+        ),
+        (
+            "timeout: {http: {maxConnectionDuration: 1m, maxStreamDuration: 5s}}",
+            connected(max_age=60.0, max_stream=5.0),
+        ),
+        ("proxyProtocol: {version: V2}", connected(proxy_protocol="V2")),
+        (
+            "http2: {initialStreamWindowSize: 64Ki, initialConnectionWindowSize: 1Mi, "
+            "maxConcurrentStreams: 5, onInvalidMessage: TerminateStream, "
+            "connectionKeepalive: {interval: 10s}}",
+            connected(
+                http2=nodes.Http2(65536, 1048576, 5, True, nodes.Pings(10.0, 20.0, 15, None))
+            ),
+        ),
     ],
 )
 def test_clusters_are_as_the_policy_says(spec: str, expected: dict[str, Any]) -> None:
@@ -182,10 +307,34 @@ def test_clusters_are_as_the_policy_says(spec: str, expected: dict[str, Any]) ->
     [
         (
             "rateLimit: {local: {rules: [{limit: {requests: 3, unit: Hour}}]}}",
-            nodes.Policies(local_rate_limit=nodes.LocalRateLimit(3, "hour")),
+            nodes.Policies(local_rate_limit=LIMITED),
         ),
         ("requestBuffer: {limit: 4Ki}", nodes.Policies(body_limit=4096)),
         ("requestBuffer: {limit: 7}", nodes.Policies(body_limit=7)),
+        (
+            "faultInjection: {delay: {fixedDelay: 2s, percentage: 0.5}, "
+            "abort: {httpStatus: 501, percentage: 33.3333}}",
+            nodes.Policies(fault=nodes.Fault(2.0, 5000, 501, None, 333_333)),
+        ),
+        (
+            "faultInjection: {delay: {fixedDelay: 2s}, abort: {grpcStatus: 14, percentage: 0}}",
+            nodes.Policies(fault=nodes.Fault(2.0)),
+        ),
+        (
+            "faultInjection: {delay: {fixedDelay: 0s}, abort: {grpcStatus: 14, percentage: 101}}",
+            nodes.Policies(fault=nodes.Fault(grpc_status=14)),
+        ),
+        (
+            "compressor: [{type: Zstd}, {type: Brotli, brotli: {}, minContentLength: 1Ki}]",
+            nodes.Policies(
+                compressors=(nodes.Compressor("zstd"), nodes.Compressor("brotli", 1024))
+            ),
+        ),
+        ("compression: [{type: Gzip}]", nodes.Policies(compressors=(nodes.Compressor("gzip"),))),
+        (
+            "compression: [{type: Gzip}], compressor: [{type: Brotli}]",
+            nodes.Policies(compressors=(nodes.Compressor("brotli"),)),
+        ),
         (
             "responseOverride: [{match: {statusCodes: [{value: 404}, "
             "{type: Range, range: {start: 500, end: 511}}]}, "
@@ -202,17 +351,106 @@ def test_routes_stand_behind_what_the_policy_says(spec: str, expected: nodes.Pol
     assert found.policies == expected
 
 
+PAGE = nodes.ErrorPage(((404, 405),))
+MAP = """---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: pages}
+data: {response.body: stored}
+"""
+LOCATION = (
+    nodes.Operator("REQ", "x-forwarded-proto"),
+    "://",
+    nodes.Operator("REQ", ":authority"),
+    nodes.Operator("REQ", "x-envoy-original-path?:path"),
+)
+
+
+def replacing(response: str, more: str = "source: All") -> str:
+    match = "{statusCodes: [{value: 404}]}"
+    return f"responseOverride: [{{match: {match}, response: {{{response}}}, {more}}}]"
+
+
+def redirecting(redirect: str) -> str:
+    match = "{statusCodes: [{value: 404}]}"
+    return f"responseOverride: [{{match: {match}, redirect: {{{redirect}}}}}]"
+
+
+def located(*pieces: str | nodes.Operator, status: int = 302) -> nodes.ErrorPage:
+    changes = nodes.HeaderPolicy(set=(("location", nodes.Format(pieces)),))
+    return replace(PAGE, content_type="", status=status, changes=changes)
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (replacing(""), PAGE),
+        (
+            replacing(
+                "body: {type: ValueRef, valueRef: {group: '', kind: ConfigMap, name: pages}}"
+            ),
+            replace(PAGE, body="stored"),
+        ),
+        (
+            replacing("body: {inline: '100% of %REQ(x-a)%'}"),
+            replace(PAGE, body=nodes.Format(("100% of ", nodes.Operator("REQ", "x-a")))),
+        ),
+        (
+            replacing("header: {set: [{name: X-A, value: '%'}], add: [{name: b, value: c}]}"),
+            replace(PAGE, changes=nodes.HeaderPolicy((("x-a", "%"),), (("b", "c"),))),
+        ),
+        (
+            "responseOverride: [{match: {responseHeaders: [{name: X-A, value: {value: b}}, "
+            "{name: c, value: {type: RegularExpression, value: 'd.'}}]}, response: {}}]",
+            replace(
+                PAGE,
+                statuses=(),
+                headers=(
+                    nodes.HeaderMatch("x-a", nodes.ValueMatch("exact", "b")),
+                    nodes.HeaderMatch("c", nodes.ValueMatch("regex", "d.")),
+                ),
+            ),
+        ),
+        (replacing("", "source: Local"), replace(PAGE, source="envoy")),
+        (replacing("", "source: Backend"), replace(PAGE, source="backend")),
+        (replacing("", "source: All"), PAGE),
+        (redirecting(""), located(*LOCATION)),
+        (
+            redirecting(
+                "scheme: https, hostname: a.com, port: 443, statusCode: 301, "
+                "path: {type: ReplaceFullPath, replaceFullPath: /b}"
+            ),
+            located("https", "://", "a.com", "/b", status=301),
+        ),
+        (
+            redirecting("port: 81"),
+            located(
+                *LOCATION[:2],
+                nodes.Operator("REQUESTED_SERVER_NAME", "HOST_FIRST:ORIG_OR_HOST"),
+                ":81",
+                LOCATION[3],
+            ),
+        ),
+    ],
+)
+def test_answers_are_replaced_as_the_policy_says(spec: str, expected: nodes.ErrorPage) -> None:
+    it = world(GIVEN + MAP + route("r") + policy("p", spec))
+    (found,) = served(it)
+    assert found.policies == nodes.Policies(error_pages=(expected,))
+    assert message(it, "p") == "True/Accepted: the policy applies"
+
+
+def test_a_body_is_followed_in_its_config_map() -> None:
+    body = "body: {type: ValueRef, valueRef: {group: '', kind: ConfigMap, name: pages}}"
+    it = world(GIVEN + route("r") + policy("p", replacing(body)))
+    assert served(it)[0].policies is None
+    apply(it, MAP)
+    assert served(it)[0].policies == nodes.Policies(error_pages=(replace(PAGE, body="stored"),))
+
+
 CLOSING = {
-    "rateLimit: {global: {rules: []}}": "spec.rateLimit.global: is not served yet",
-    "rateLimit: {local: {rules: [{limit: {requests: 1, unit: Day}}]}}": "limit.unit: is not served",
-    "rateLimit: {local: {rules: [{limit: {requests: 0, unit: Hour}}]}}": "must be at least 1",
-    "rateLimit: {local: {rules: [{limit: {requests: 1, unit: Hour}}, "
-    "{limit: {requests: 1, unit: Hour}}]}}": "has several rules",
-    "rateLimit: {local: {rules: [{clientSelectors: [{}], limit: {requests: 1, unit: Hour}}]}}": (
-        "spec.rateLimit.local.rules[0].clientSelectors: is not served yet"
-    ),
     "bandwidthLimit: {request: {}}": "spec.bandwidthLimit: is not served yet",
-    "mergeType: StrategicMerge": "spec.mergeType: is not served yet",
+    "mergeType: Replace": "spec.mergeType: 'Replace'",
     "requestBuffer: {limit: 4Kb}": "spec.requestBuffer.limit: '4Kb' is no number of bytes",
     "requestBuffer: {limit: 0}": "0 is not between 1 and",
 }
@@ -231,13 +469,63 @@ def test_a_limit_that_cannot_be_kept_closes_the_route(spec: str) -> None:
 @pytest.mark.parametrize(
     ("spec", "field"),
     [
-        ("tcpKeepalive: {}", "spec.tcpKeepalive"),
-        ("faultInjection: {delay: {fixedDelay: 1s}}", "spec.faultInjection"),
+        ("connection: {socketBufferLimit: 0}", "spec.connection.socketBufferLimit"),
+        ("connection: {bufferLimit: 1Kb}", "spec.connection.bufferLimit"),
+        (
+            "connection: {preconnect: {predictivePercent: 301}}",
+            "spec.connection.preconnect.predictivePercent",
+        ),
+        ("http2: {initialStreamWindowSize: 1}", "spec.http2.initialStreamWindowSize"),
+        (
+            "http2: {connectionKeepalive: {interval: 0s}}",
+            "spec.http2.connectionKeepalive.interval",
+        ),
+        ("dns: {dnsRefreshRate: 1ms}", "spec.dns.dnsRefreshRate"),
+        ("faultInjection: {abort: {httpStatus: 600}}", "spec.faultInjection.abort.httpStatus"),
+        ("compressor: [{type: Gzip}, {type: Gzip}]", "spec.compressor[1]"),
+        (
+            "compression: [{type: Gzip, minContentLength: 29}]",
+            "spec.compression[0].minContentLength",
+        ),
         ("loadBalancer: {type: RoundRobin, zoneAware: {}}", "spec.loadBalancer.zoneAware"),
-        ("timeout: {http: {maxStreamDuration: 1s}}", "spec.timeout.http.maxStreamDuration"),
         ("httpUpgrade: [{type: spdy/3.1}]", "spec.httpUpgrade[0].type"),
-        ("healthCheck: {active: {type: GRPC}}", "spec.healthCheck.active.type"),
-        ("responseOverride: [{match: {}, redirect: {}}]", "spec.responseOverride[0]"),
+        (
+            "loadBalancer: {type: ConsistentHash, consistentHash: {type: SourceIP, tableSize: 9}}",
+            "spec.loadBalancer.consistentHash.tableSize",
+        ),
+        (
+            "loadBalancer: {type: ConsistentHash, consistentHash: {type: Cookie, "
+            "cookie: {name: c, attributes: {a: 'b;c'}}}}",
+            "spec.loadBalancer.consistentHash.cookie.attributes",
+        ),
+        ("responseOverride: [{match: {}, redirect: {}}]", "spec.responseOverride[0].match"),
+        ("responseOverride: [{match: {statusCodes: [{value: 404}]}}]", "spec.responseOverride[0]"),
+        (
+            replacing("body: {type: ValueRef, valueRef: {group: '', kind: ConfigMap, name: gone}}"),
+            "spec.responseOverride[0].response.body.valueRef",
+        ),
+        (
+            replacing("body: {type: ValueRef, valueRef: {group: '', kind: Secret, name: gone}}"),
+            "spec.responseOverride[0].response.body.valueRef.kind",
+        ),
+        (
+            replacing("header: {set: [{name: Content-Length, value: a}]}"),
+            "spec.responseOverride[0].response.header.set[0]",
+        ),
+        (
+            replacing("header: {remove: [a]}"),
+            "spec.responseOverride[0].response.header.remove",
+        ),
+        (
+            "responseOverride: [{match: {responseHeaders: [{name: a, "
+            "value: {type: RegularExpression, value: '('}}]}, response: {}}]",
+            "spec.responseOverride[0].match.responseHeaders[0].value.value",
+        ),
+        (
+            "responseOverride: [{match: {statusCodes: [{value: 404}]}, "
+            "redirect: {path: {type: ReplaceFullPath, replaceFullPath: a}}}]",
+            "spec.responseOverride[0].redirect.path.replaceFullPath",
+        ),
     ],
 )
 def test_what_is_not_served_and_limits_nothing_is_told_and_left_out(spec: str, field: str) -> None:
@@ -276,7 +564,7 @@ def test_it_joins_a_security_policy() -> None:
     (found,) = served(it)
     assert found.policies is not None
     assert found.policies.access is not None
-    assert found.policies.local_rate_limit == nodes.LocalRateLimit(3, "hour")
+    assert found.policies.local_rate_limit == LIMITED
 
 
 def test_streams_get_what_concerns_connections() -> None:
@@ -290,6 +578,75 @@ def test_streams_get_what_concerns_connections() -> None:
     assert _timeout(it) == 4.0
     apply(it, policy("own", "bandwidthLimit: {request: {}}", target))
     assert _timeout(it) is None
+
+
+OF_REQUESTS = {
+    "timeout.http.requestTimeout": "timeout: {http: {requestTimeout: 1s}}",
+    "timeout.http.streamIdleTimeout": "timeout: {http: {streamIdleTimeout: 1s}}",
+    "timeout.http.maxStreamDuration": "timeout: {http: {maxStreamDuration: 1s}}",
+    "loadBalancer.consistentHash": (
+        "loadBalancer: {type: ConsistentHash, consistentHash: {type: SourceIP}}"
+    ),
+    "retry": "retry: {}",
+    "rateLimit": "rateLimit: {local: {rules: [{limit: {requests: 3, unit: Hour}}]}}",
+    "requestBuffer": "requestBuffer: {limit: 1Ki}",
+    "responseOverride": "responseOverride: [{match: {statusCodes: [{value: 404}]}, response: {}}]",
+    "httpUpgrade": "httpUpgrade: [{type: websocket}]",
+    "faultInjection": "faultInjection: {abort: {httpStatus: 503}}",
+    "compression": "compression: [{type: Gzip}]",
+    "compressor": "compressor: [{type: Gzip}]",
+    "http2": "http2: {maxConcurrentStreams: 3}",
+    "useClientProtocol": "useClientProtocol: true",
+}
+
+
+@pytest.mark.parametrize("field", OF_REQUESTS)
+def test_what_a_policy_says_of_requests_is_told_where_it_is_for_streams(field: str) -> None:
+    given = GIVEN.replace(gateway("gw"), gateway("gw", http(), listener("tcp", 9000, "TCP")))
+    stream = stream_route("TCPRoute", "t", "{name: s1, port: 80}")
+    it = world(given + route("r") + policy("p", OF_REQUESTS[field], GATEWAY))
+    plain = accepted(it, "p")
+    assert f"spec.{field}: has no effect" not in plain
+    apply(it, stream)
+    told = f"spec.{field}: has no effect on TCPRoutes, whose connections have no requests"
+    assert told in accepted(it, "p")
+    own = "{group: gateway.networking.k8s.io, kind: TCPRoute, name: t}"
+    apply(it, policy("own", f"{OF_REQUESTS[field]}, connection: {{bufferLimit: 1Mi}}", own))
+    assert told in accepted(it, "own")
+    assert told not in accepted(it, "p")
+    delete(it, "TCPRoute", "t")
+    assert accepted(it, "p") == plain
+
+
+def test_what_a_policy_says_of_connections_holds_for_streams_in_silence() -> None:
+    raw = gateway_class() + gateway("gw", listener("udp", 9000, "UDP")) + service("s1")
+    raw += stream_route("UDPRoute", "t", "{name: s1, port: 80}")
+    spec = "timeout: {tcp: {connectTimeout: 3s}}, healthCheck: {active: {type: TCP}}"
+    it = world(raw + policy("p", spec, GATEWAY))
+    assert message(it, "p") == "True/Accepted: the policy applies"
+
+
+@pytest.mark.parametrize("kind", ["BackendTrafficPolicy", "EnvoyExtensionPolicy"])
+@pytest.mark.parametrize("section", ["", "sectionName: tcp"])
+def test_what_closes_a_listener_closes_its_streams(kind: str, section: str) -> None:
+    raw = gateway_class() + gateway("gw", listener("tcp", 9000, "TCP")) + service("s1")
+    raw += stream_route("TCPRoute", "t", "{name: s1, port: 80}")
+    closing = "bandwidthLimit: {request: {}}" if kind == "BackendTrafficPolicy" else "lua: [{}]"
+    target = GATEWAY.replace("}", f", {section}}}") if section else GATEWAY
+    closed = guarding("gw", closing, target).replace("SecurityPolicy", kind)
+    it = world(raw + closed)
+    assert not _leads_on(it)
+    own = "{group: gateway.networking.k8s.io, kind: TCPRoute, name: t}"
+    apply(it, policy("own", "timeout: {tcp: {connectTimeout: 4s}}", own))
+    assert _leads_on(it) == (kind == "BackendTrafficPolicy")
+    delete(it, "BackendTrafficPolicy", "own")
+    delete(it, kind, "gw")
+    assert _leads_on(it)
+
+
+def _leads_on(engine: Engine) -> bool:
+    at = nodes.HostKey(DEFAULT_FLEET, "tcp-9000", "*")
+    return all(it.cluster is not None for it in engine.ask(gateway_hosts.stream_of, at).shares)
 
 
 def _timeout(engine: Engine) -> float | None:

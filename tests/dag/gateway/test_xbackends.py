@@ -110,7 +110,7 @@ def test_tls_is_spoken_as_it_says() -> None:
 @pytest.mark.parametrize(
     ("spec", "reason", "text"),
     [
-        (f"{PODS}, {PORT}", "UnsupportedValue", "spec.type"),
+        (f"{PODS}, {PORT}", "UnsupportedValue", "spec.type: EndpointSelector is not served; refer"),
         (f"{PODS}, {PORT}, sessionPersistence: {{cookie: {{}}}}", "UnsupportedValue", "spec.type"),
         (f"{FAR}, port: {{port: 80}}", "Invalid", "spec.port.number"),
         (f"{FAR}, {PORT}, protocol: MCP", "UnsupportedValue", "spec.protocol"),

@@ -41,7 +41,7 @@ UnsupportedVersion Waiting
 CONTOUR = frozenset(_CONTOUR.split())
 """Of Contour 1.33: the status of HTTPProxies, ExtensionServices and Gateways."""
 GATEWAY = frozenset(_GATEWAY.split())
-ENVOY_GATEWAY = frozenset({"Overridden"})
+ENVOY_GATEWAY = frozenset({"Merged", "Overridden"})
 """Of policies, beside those that the Gateway API has for them."""
 """The constants of apis/v1 of the Gateway API v1.7.0, and those that only texts name: one in a
 comment, those of listener filters in GEP-5224."""

@@ -24,12 +24,13 @@ LIMITED = (
     "{group: gateway.envoyproxy.io, kind: RateLimitFilter, name: it}}]}"
 )
 XBACKEND = "type: ExternalHostname, externalHostname: {hostname: a.com}, port: {number: 80}"
+FARTHER = "{group: gateway.envoyproxy.io, kind: Backend, name: it}"
 FAR = "{group: gateway.networking.x-k8s.io, kind: XBackend, name: it}"
 ONE_OF_EACH = "".join(
     (
         gateways.service("s1"),
         pairs.secret("cert"),
-        gateways.configuration("ingress: {}", "default/it"),
+        gateways.configuration("ingress: {}, enableBackend: true", "default/it"),
         gateways.with_field(
             gateways.gateway_class("it"),
             "parametersRef: {group: gateway.envoyproxy.io, kind: EnvoyProxy, name: it, "
@@ -48,9 +49,11 @@ ONE_OF_EACH = "".join(
             for kind in ("TLS", "TCP", "UDP")
         ),
         gateways.route("far", gateways.to(FAR), parents="{name: it}"),
+        gateways.route("farther", gateways.to(FARTHER), parents="{name: it}"),
         gateways.policy("it", "hostname: a.com, wellKnownCACertificates: System"),
         gateways.telemetry_policy("it", f"mode: Enabled, provider: {{backendRef: {TO}}}", ("it",)),
         gateways.xbackend("it", XBACKEND),
+        gateways.xbackend_traffic_policy("it", "retryConstraint: {}"),
         proxies.root("it", f"routes: [{proxies.to('s1')}]"),
         ingresses.ingress("it", f"defaultBackend: {ingresses.backend('s1')}"),
         """
@@ -99,6 +102,18 @@ kind: ClientTrafficPolicy
 metadata: {name: it, namespace: default}
 spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: it}]
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: Backend
+metadata: {name: it, namespace: default}
+spec: {endpoints: [{fqdn: {hostname: a.com, port: 80}}]}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: EnvoyPatchPolicy
+metadata: {name: it, namespace: default}
+spec:
+  type: JSONPatch
+  targetRef: {group: gateway.networking.k8s.io, kind: Gateway, name: it}
 ---
 apiVersion: gateway.envoyproxy.io/v1alpha1
 kind: RateLimitFilter

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crds.meta import NamespacedName, ObjectRef
+from crds.meta import ObjectRef
 from dag import nodes
 from tests.contour.envoy import world
 from tests.contour.envoy.served.conftest import GRPC, HTTP, ONE, Served
@@ -38,13 +38,24 @@ ENTRIES: tuple[nodes.DescriptorEntry, ...] = (
     nodes.RemoteAddress(),
     nodes.HeaderValueMatch((nodes.HeaderMatch("x-a", MATCH),), TEXT),
 )
-FILTER = NamespacedName("default", "f")
+FILTER = ObjectRef("RateLimitFilter", "default", "f")
+REGEX = nodes.Regex(r'/"\d\\')
 COUNTED: tuple[nodes.CountedEntry, ...] = (
     nodes.HeaderValueMatch((nodes.HeaderMatch("x-a", MATCH),), TEXT),
     nodes.RequestHeader("x-a", "k"),
     nodes.ClientRange("10.0.0.0/8"),
     nodes.RemoteAddress(),
+    nodes.ClientRange("2001:db8::/32", inverted=True),
+    *(
+        nodes.PathMatch(path, inverted)
+        for path in (nodes.Exact("/%"), nodes.Segments("/a"), nodes.Prefix("/"), REGEX)
+        for inverted in (False, True)
+    ),
+    nodes.QueryValueMatch(nodes.QueryMatch("a b", MATCH)),
+    nodes.QueryValueMatch(nodes.QueryMatch("ü", MATCH), expect=False),
+    nodes.QueryValue("q"),
 )
+UNITS: tuple[nodes.LimitUnit, ...] = ("Second", "Minute", "Hour", "Day", "Week", "Month", "Year")
 KEY_SOURCES = (nodes.KeySource("header", "x-key"), nodes.KeySource("cookie", "key"))
 GUARDS: dict[str, tuple[Any, ...]] = {
     "cors": (
@@ -59,6 +70,15 @@ GUARDS: dict[str, tuple[Any, ...]] = {
     "ip_filter": (
         nodes.IpFilter("ALLOW", (nodes.IpRange("::/0"), nodes.IpRange("10.0.0.1/32", "Remote"))),
         nodes.IpFilter("DENY", ()),
+    ),
+    "login": (
+        nodes.Login(
+            ObjectRef("SecurityPolicy", "shop", "login"), "client",
+            nodes.ProviderEndpoints("https://idp.test/auth?a=b", "https://idp.test/token"), ONE,
+            "https://a.test/callback", "/callback", "/logout",
+            nodes.LoginCookies(*(f"c{number}" for number in range(7))),
+            scopes=("openid",), denied=(nodes.HeaderMatch("x-api", nodes.ValueMatch("present")),),
+        ),
     ),
     "authentication": (
         nodes.Authentication(ObjectRef("SecurityPolicy", "shop", "keys"), KEY_SOURCES),
@@ -89,22 +109,53 @@ GUARDS: dict[str, tuple[Any, ...]] = {
         ),
         nodes.Access((), "ALLOW"),
     ),
-    "local_rate_limit": tuple(
-        nodes.LocalRateLimit(1, unit, 2, status, (("x-a", TEXT),))
-        for unit in ("second", "minute", "hour")
-        for status in sorted(nodes.LIMIT_STATUSES)
+    "local_rate_limit": (
+        *(
+            nodes.LocalRateLimit(1, unit, 2, status, (("x-a", TEXT),))
+            for unit in ("second", "minute", "hour")
+            for status in sorted(nodes.LIMIT_STATUSES)
+        ),
+        nodes.LocalLimits(tuple(nodes.LocalLimit(2**32 - 1, it) for it in UNITS)),
+        nodes.LocalLimits(
+            tuple(
+                nodes.LocalLimit(1, "Second", (entry,), cost=it, is_shadow=it > 2, tells=it > 3)
+                for it, entry in enumerate(COUNTED)
+            )
+        ),
     ),
     "rate_limits": (nodes.RateLimits((ENTRIES, ENTRIES[:1])),),
     "limits": (
-        (nodes.Limit(FILTER, "0", ("r", "0"), ()),),
+        (nodes.Limit(FILTER, "0", ()),),
         tuple(
-            nodes.Limit(FILTER, str(it), ("r", "0"), (entry,)) for it, entry in enumerate(COUNTED)
+            nodes.Limit(
+                FILTER, str(it), (entry,), is_shared=it > 3, cost=it, late_cost=it, tells=it > 2
+            )
+            for it, entry in enumerate(COUNTED)
         ),
     ),
     "body_limit": (1, 2**31),
     "error_pages": (
         (nodes.ErrorPage(((404, 405), (500, 600)), TEXT, "text/html", 200),),
+        (
+            nodes.ErrorPage(
+                (), nodes.Format((TEXT, nodes.Operator("REQ", "x"))), "", None,
+                (nodes.HeaderMatch("x-a", nodes.ValueMatch("regex", "a.*")),), "envoy", HEADERS,
+            ),
+            nodes.ErrorPage(
+                ((404, 405),), source="backend",
+                headers=(nodes.HeaderMatch("x-a", nodes.ValueMatch("suffix", "b")),),
+            ),
+        ),
         (nodes.ErrorPage((), "never"), nodes.ErrorPage(((100, 1000),), TEXT * 100)),
+    ),
+    "fault": (
+        nodes.Fault(0.001, 0, 599, None, 1),
+        nodes.Fault(86400.0, grpc_status=16, aborted=0),
+        nodes.Fault(status=200, aborted=0),
+    ),
+    "compressors": (
+        (nodes.Compressor("zstd", 2**32 - 1),),
+        tuple(nodes.Compressor(it) for it in ("brotli", "gzip", "zstd")),
     ),
     "session": (
         nodes.SessionPersistence("s", lifetime=3.0),
@@ -115,13 +166,17 @@ REWRITES = (
     nodes.Rewrite("b.test", full_path=rf"/{TEXT}\1"),
     nodes.Rewrite(prefix="/"),
     nodes.Rewrite(host_header="x-host", prefix="/new"),
+    nodes.Rewrite(
+        host_of_endpoint=True, path=nodes.Substitution("^/(a)", r"/\1\\"), tells_host=True
+    ),
+    nodes.Rewrite(host_from_path=nodes.Substitution("/(.*)", r"\1.test"), full_path="/"),
 )
 RETRIES = (
     nodes.Retry(("5xx", "cancelled"), 0, 0.1, (500, 599), 0.001, 0.0001),
-    nodes.Retry((), 3, backoff=5.0),
+    nodes.Retry((), 3, backoff=5.0, per_priority=1),
 )
 HASHES = (
-    nodes.HashPolicy("Cookie", "c", 0.0, "/", True),
+    nodes.HashPolicy("Cookie", "c", 0.0, "/", (("Secure", ""), ("a", TEXT)), True),
     nodes.HashPolicy("Cookie", "c"),
     nodes.HashPolicy("Header", "x-h"),
     nodes.HashPolicy("Query", "Q"),
@@ -147,7 +202,8 @@ PATHS: tuple[nodes.Path, ...] = (
 
 def _policies(chance: Random) -> nodes.Policies:
     wanted = {name: (nodes.OFF, *values) for name, values in GUARDS.items()}
-    wanted["limits"] = GUARDS["limits"]  # of routes alone, so there is nothing to turn off
+    for name in ("limits", "login"):  # of routes alone, so there is nothing to turn off
+        wanted[name] = GUARDS[name]
     chosen = chance.sample(sorted(wanted), chance.randint(0, len(wanted)))
     return nodes.Policies(**{name: chance.choice(wanted[name]) for name in chosen})
 

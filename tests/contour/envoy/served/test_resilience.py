@@ -34,7 +34,8 @@ EVERY: dict[str, dict[str, Any]] = {
     "maglev": {"balancing": "Maglev", "slow_start": nodes.SlowStart(3.0)},
     "random": {"balancing": "Random"},
     "limits": {"limits": nodes.CircuitBreakers(1, 2, 3, 4, 5)},
-    "budget": {"limits": nodes.CircuitBreakers(retry_budget_percent=25.0, min_retries=2)},
+    "budget": {"retry_budget": nodes.RetryBudget(25.0, always=2)},
+    "interval": {"retry_budget": nodes.RetryBudget(0.0, 3600.0, 0)},
     "outliers": {
         "outliers": nodes.OutlierDetection(5, 3, 1.0, 30.0, 10.0, 50),
         "health_check": nodes.HealthCheck("/", statuses=((200, 300), (404, 405))),

@@ -211,6 +211,8 @@ class _Walk:
 
     def _any(self, value: Raw, at: _Place, before: Before | None) -> Raw:
         name = str(value.get("@type", "")).rpartition("/")[2]
+        if not value:
+            return value  # one that holds nothing, as where a filter is enabled by a route
         if not name:
             self.found.errors.append(Remark(f"{at.path}.@type", "is required"))
             return value

@@ -1,0 +1,41 @@
+"""Credentials that requests get on their way to backends: Envoy's credential_injector filter.
+
+It is a filter of the cluster, so copies of requests do not have the credential. A filter that a
+route brings would never get it: Envoy starts to ask for the secrets of such filters only while it
+starts itself. Credentials come by SDS, so they stand in no cluster, and a cluster is used only
+when its credential is there.
+"""
+
+from envoy.extensions.filters.http.credential_injector.v3 import credential_injector_pb2 as pb
+from envoy.extensions.filters.http.upstream_codec.v3 import upstream_codec_pb2
+from envoy.extensions.http.injected_credentials.generic.v3 import generic_pb2
+from envoy.extensions.transport_sockets.tls.v3 import secret_pb2
+from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
+
+from contour.envoy import encoding, names
+from crds.meta import ObjectRef
+from dag import nodes
+
+_NAME = "envoy.filters.http.credential_injector"
+_LAST = "envoy.filters.http.upstream_codec"
+"""What sends the request; every list of filters of a cluster ends with it."""
+
+
+def write(target: http_protocol_options_pb2.HttpProtocolOptions, node: nodes.Injection) -> None:
+    """Adds the filter to a cluster."""
+    source = generic_pb2.Generic(header=node.header)
+    source.credential.name = names.credential(node.source).name
+    source.credential.sds_config.CopyFrom(encoding.aggregated())
+    content = pb.CredentialInjector(overwrite=node.overwrites)
+    content.credential.name = "envoy.http.injected_credentials.generic"
+    content.credential.typed_config.CopyFrom(encoding.packed(source))
+    last = upstream_codec_pb2.UpstreamCodec()
+    for name, it in ((_NAME, content), (_LAST, last)):
+        target.http_filters.add(name=name).typed_config.CopyFrom(encoding.packed(it))
+
+
+def secret(source: ObjectRef, known: nodes.Credential) -> bytes:
+    """The credential of a filter."""
+    result = secret_pb2.Secret(name=names.credential(source).name)
+    result.generic_secret.secret.inline_bytes = known.value
+    return encoding.encoded(result)

@@ -1,0 +1,167 @@
+"""The patches of one place, applied policy by policy.
+
+A policy changes a place as a whole or not at all: with the first operation that cannot be applied,
+or a result that is no valid resource, all of it is left out there.
+"""
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+import jsonpatch
+import jsonpath
+from google.protobuf.message import Message
+
+from contour import jsonpatching
+from contour.envoy.patches import documents
+from crds.envoygateway.patchpolicy import PatchOperation
+from crds.meta import NamespacedName
+from crds.raw import Raw, is_mapping
+from dag.patches.policies import Operation, Patch
+from dag.patches.status import Failure
+
+MOST_BYTES = 1 << 20
+"""Of a document; a listener's template has some 10 KB."""
+MOST_PLACES = 256
+"""That one JSONPath may find."""
+
+
+class Kind(NamedTuple):
+    """What is patched."""
+
+    message: Callable[[], Message]
+    """An empty one."""
+    refusal: Callable[[Message, Message], str]
+    """Why a result cannot be served, given what it was before; empty if it can."""
+    pointer: Callable[[str], str]
+    """The place that a JSON pointer means."""
+
+
+class Layer(NamedTuple):
+    """What a policy has made of a resource."""
+
+    policy: NamespacedName
+    body: bytes
+
+
+class Patched(NamedTuple):
+    """What became of a resource."""
+
+    layers: tuple[Layer, ...] = ()
+    """After each policy that was applied; the last one is what is wanted."""
+    failures: tuple[Failure, ...] = ()
+    plain: bytes = b""
+    """Before the first of them."""
+
+
+class _FailedError(Exception):
+    """An operation cannot be applied."""
+
+    def __init__(self, number: int, field: str, why: str) -> None:
+        super().__init__(why)
+        self.failure = (number, field, why)
+
+
+def applied(kind: Kind, body: bytes, patches: Iterable[Patch]) -> Patched:
+    """A resource after all its patches."""
+    plain, layers = body, list[Layer]()
+    failures: list[Failure] = []
+    for it in patches:
+        try:
+            after = _after(kind, body, it)
+        except _FailedError as error:
+            failures.append(Failure(it.policy, *error.failure))
+            continue
+        if after != body:
+            layers.append(Layer(it.policy, after))
+        body = after
+    return Patched(tuple(layers), tuple(failures), plain)
+
+
+def _after(kind: Kind, body: bytes, patch: Patch) -> bytes:
+    """The resource after the operations of one policy."""
+    before = kind.message()
+    before.ParseFromString(body)
+    first = patch.operations[0]
+    try:
+        document: object = documents.written(before) if body else {}
+    except documents.UnreadableError as error:
+        raise _FailedError(first.number, "name", str(error)) from error
+    for it in patch.operations:
+        document = _operated(kind, document, it)
+    return _read(kind, before, document, patch.operations[-1].number)
+
+
+def _operated(kind: Kind, document: object, it: Operation) -> object:
+    """The document after one operation, at each place that it is about."""
+    for step in _steps(kind, document, it):
+        try:
+            jsonpatching.check(step)
+            document = jsonpatching.applied(document, step, MOST_BYTES)
+        except jsonpatching.NotAppliedError as error:
+            why = f"{step['op']} {step['path']}: {error}"
+            raise _FailedError(it.number, "operation", why) from error
+    return document
+
+
+def _steps(kind: Kind, document: object, it: Operation) -> Iterator[Raw]:
+    """The operations of RFC 6902 that an operation means."""
+    found = it.patch.operation
+    for path in _paths(kind, document, it.number, found):
+        step: Raw = {"op": found.op, "path": path}
+        if found.from_ is not None:
+            step["from"] = kind.pointer(found.from_)
+        if found.value is not None:
+            step["value"] = json.loads(found.value)
+        yield step
+
+
+def _paths(kind: Kind, document: object, number: int, found: PatchOperation) -> Iterator[str]:
+    if found.json_path is None:
+        if found.path is None:
+            raise _FailedError(number, "operation", "needs a path or a jsonPath")
+        yield kind.pointer(found.path)
+        return
+    places = _found(document, number, found.json_path)
+    # The last first: to remove an entry moves those behind it.
+    for place in reversed(places):
+        yield place + (found.path or "")
+
+
+def _found(document: object, number: int, expression: str) -> list[str]:
+    """The places that a JSONPath finds, in the order of the document."""
+    try:
+        if not is_mapping(document):
+            return []
+        matches = jsonpath.finditer(expression, document)
+        places = [
+            _pointer(it.parts) for it, _ in zip(matches, range(MOST_PLACES + 1), strict=False)
+        ]
+    except jsonpath.JSONPathError as error:
+        raise _FailedError(number, "operation.jsonPath", str(error).splitlines()[0]) from error
+    if not places:
+        raise _FailedError(number, "operation.jsonPath", f"{expression} finds nothing")
+    if len(places) > MOST_PLACES:
+        why = f"{expression} finds more than {MOST_PLACES} places"
+        raise _FailedError(number, "operation.jsonPath", why)
+    return places
+
+
+def _pointer(parts: Iterable[int | str]) -> str:
+    return jsonpatch.JsonPointer.from_parts([str(it) for it in parts]).path
+
+
+def _read(kind: Kind, before: Message, document: object, number: int) -> bytes:
+    if not is_mapping(document):
+        raise _FailedError(number, "operation", "leaves no object")
+    after = kind.message()
+    try:
+        body = documents.read(after, copy.deepcopy(document))
+    except documents.UnreadableError as error:
+        raise _FailedError(number, "operation", f"leaves no valid resource: {error}") from error
+    if len(body) > MOST_BYTES:
+        raise _FailedError(number, "operation", f"leaves more than {MOST_BYTES:,} bytes")
+    if why := kind.refusal(before, after):
+        raise _FailedError(number, "operation", why)
+    return body

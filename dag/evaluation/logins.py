@@ -1,0 +1,56 @@
+"""The login that a request must show: whether it shows any.
+
+Whether its cookies are the right ones is for Envoy to say, which alone knows the key.
+"""
+
+from typing import NamedTuple
+
+from dag import nodes
+from dag.evaluation import authentication, matching
+from dag.evaluation.requests import Request
+
+UNDECIDED = "login: Envoy verifies the cookies"
+"""What is noted where a request shows something."""
+
+
+class Refusal(NamedTuple):
+    """The answer to a request that may not pass."""
+
+    status: int
+    words: str
+
+
+def refusal(node: nodes.Login, request: Request) -> Refusal | None:
+    """What a request is answered whatever its cookies are worth; None if that is not known, or it
+    needs no login."""
+    if is_passed(node, request):
+        return None
+    if request.bare_path == node.logout:
+        return Refusal(302, "login: the request ends it")
+    if _shows(node, request):
+        return None
+    if request.bare_path == node.callback:
+        return None if _has_begun(node, request) else Refusal(401, "login: nobody has begun it")
+    if any(matching.is_header(it, request.header(it.name)) for it in node.denied):
+        return Refusal(401, "login: the request has none, and is not to be redirected")
+    return Refusal(
+        302, f"login: the request has none, and is sent to {node.endpoints.authorization}"
+    )
+
+
+def is_passed(node: nodes.Login, request: Request) -> bool:
+    """Whether a request needs no login, but a token."""
+    return any(matching.is_header(it, request.header(it.name)) for it in node.passed)
+
+
+def _has_begun(node: nodes.Login, request: Request) -> bool:
+    """Whether it has a cookie of a login that goes on; each has a name of its own."""
+    return any(it.startswith(node.cookies.nonce) for it in authentication.cookies(request))
+
+
+def _shows(node: nodes.Login, request: Request) -> bool:
+    """Whether it has the cookies by which Envoy finds a login, or renews one."""
+    names = set(authentication.cookies(request))
+    if node.refreshes and node.cookies.refresh_token in names:
+        return True
+    return {node.cookies.hmac, node.cookies.expires} <= names

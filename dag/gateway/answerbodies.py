@@ -1,0 +1,50 @@
+"""Bodies of answers that objects of Envoy Gateway say, or that stand in ConfigMaps.
+
+Source: Envoy Gateway 1.9.
+"""
+
+from collections.abc import Callable
+
+from crds.envoygateway.responseoverride import OverrideBody
+from crds.gateway.references import LocalObjectReference
+from crds.meta import NamespacedName
+from dag import nodes, tables
+from dag.engine.view import View
+from dag.problems import Refused
+from dag.problems.places import Place
+from dag.values import formats
+
+MOST = 4096
+"""Bytes of a body; Envoy refuses a longer one."""
+ENTRY = "response.body"
+"""The key of a ConfigMap that has a body. Without it, the first one that there is counts."""
+
+Refusing = Callable[[Place, str], Refused]
+"""What is raised where a field cannot be served, and why."""
+
+
+def body(view: View, found: OverrideBody | None, at: Place, refused: Refusing) -> nodes.Value:
+    """A body; what cannot be had is refused."""
+    if found is None:
+        return ""
+    text = found.inline or ""
+    if found.type == "ValueRef":
+        at = at.at("valueRef")
+        text = _stored(view, found.value_ref, at, refused)
+    if len(text.encode()) > MOST:
+        raise refused(at, f"has more than {MOST} bytes")
+    return formats.value(text, {})
+
+
+def _stored(view: View, ref: LocalObjectReference | None, at: Place, refused: Refusing) -> str:
+    """The body in a ConfigMap of the namespace of the object."""
+    if ref is None:
+        raise refused(at, "it is not set")
+    if (ref.group, ref.kind) != ("", "ConfigMap"):
+        raise refused(at.at("kind"), f"{ref.kind} is no ConfigMap")
+    found = view.read(tables.CONFIG_MAPS, NamespacedName(at.subject.namespace, ref.name))
+    if found is None:
+        raise refused(at, f"ConfigMap {ref.name} not found")
+    if not found.data:
+        raise refused(at, f"ConfigMap {ref.name} has no {ENTRY}, nor anything else")
+    return found.data[ENTRY if ENTRY in found.data else min(found.data)]

@@ -1,0 +1,60 @@
+"""What targets of policies belong to: their Gateways, and the listeners at which they ask for a
+place. Routes are asked, not listeners: whether one accepts a route is not looked at."""
+
+from collections.abc import Iterator
+
+from crds.gateway.references import GROUP, ParentReference
+from crds.meta import NamespacedName, ObjectRef
+from dag import tables
+from dag.engine.view import View, query
+from dag.gateway import listenersets, selection
+
+HOLDERS = ("Gateway", "ListenerSet")
+
+
+@query
+def gateways(view: View, ref: ObjectRef) -> tuple[NamespacedName, ...]:
+    """The Gateways of ours that a target is, belongs to or names as its parents; sorted."""
+    if ref.kind in HOLDERS:
+        named = [_served(view, ref)]
+    else:
+        named = [_served(view, holder) for holder, _ in _parents(view, ref)]
+    return tuple(sorted({it for it in named if it is not None}))
+
+
+@query
+def sections(view: View, ref: ObjectRef) -> frozenset[str] | None:
+    """The names of the listeners or rules of a target; None if it is not there."""
+    found = view.read(tables.BY_KIND[ref.kind], ref.key)
+    if found is None:
+        return None
+    parts = found.spec.listeners if ref.kind in HOLDERS else found.spec.rules
+    return frozenset(it.name for it in parts if it.name)
+
+
+def listeners(view: View, route: ObjectRef) -> Iterator[tuple[NamespacedName, ObjectRef, str]]:
+    """The Gateway, the holder and the name of each listener of ours that a route asks for."""
+    for holder, section in _parents(view, route):
+        gateway = _served(view, holder)
+        if gateway is not None:
+            names = (section,) if section else sorted(view.ask(sections, holder) or ())
+            yield from ((gateway, holder, it) for it in names)
+
+
+def _parents(view: View, route: ObjectRef) -> Iterator[tuple[ObjectRef, str]]:
+    found = view.read(tables.BY_KIND[route.kind], route.key)
+    written: tuple[ParentReference, ...] = found.spec.parent_refs if found is not None else ()
+    for it in written:
+        if it.group == GROUP:
+            holder = ObjectRef(it.kind, it.namespace or route.namespace, it.name)
+            yield holder, it.section_name or ""
+
+
+def _served(view: View, holder: ObjectRef) -> NamespacedName | None:
+    """The Gateway of ours that an object is or belongs to."""
+    if holder.kind == "Gateway":
+        return holder.key if view.ask(selection.is_ours, holder.key) else None
+    if holder.kind == "ListenerSet":
+        admitted = view.ask(listenersets.admission, holder.key)
+        return admitted.gateway if admitted is not None else None
+    return None

@@ -1,0 +1,156 @@
+"""Backends that take over for others: those with `fallback: true` (Envoy Gateway 1.9).
+
+Envoy fails over between the priorities of one cluster. So where a rule has a fallback and a backend
+that is none, these become one cluster: of the first priority those that are none, of the second the
+fallbacks, each with its weight. They have to be alike in what a cluster has once: how they are
+spoken to, and whether DNS finds them. A fallback that is not like the others gets no requests,
+which is told; nor do all of a rule whose backends have filters, which Envoy has for each cluster.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from crds.gateway.httproute import HTTPRouteRule
+from crds.gateway.references import BackendObjectReference
+from crds.gateway.routes import BackendRef
+from crds.kinds import ENVOY_GATEWAY
+from crds.meta import NamespacedName
+from dag import backendaddresses, nodes
+from dag.engine.view import View
+from dag.gateway import envoybackends
+from dag.problems import backends as problems
+from dag.problems.places import Findings, Place
+
+
+class Share(NamedTuple):
+    """What a reference of a rule gets; nothing, if its weight is zero."""
+
+    cluster: nodes.Cluster | None
+    weight: int
+
+
+def prepared(view: View, rule: HTTPRouteRule, at: Place) -> Findings[HTTPRouteRule]:
+    """A rule whose fallbacks get nothing if its backends have filters of their own."""
+    live = [it for it in rule.backend_refs if it.weight > 0]
+    if not any(it.filters for it in live):
+        return rule
+    standing_by = [it.weight > 0 and _is_fallback(view, it, at) for it in rule.backend_refs]
+    if not any(standing_by) or sum(standing_by) == len(live):
+        return rule
+    for index, is_fallback in enumerate(standing_by):
+        if is_fallback:
+            why = "backends of the rule have filters of their own"
+            yield problems.fallback_left_out(at.at("backendRefs", index), why)
+    kept = (
+        replace(it, weight=0) if is_fallback else it
+        for it, is_fallback in zip(rule.backend_refs, standing_by, strict=True)
+    )
+    return replace(rule, backend_refs=tuple(kept))
+
+
+def shares(
+    view: View, references: Sequence[BackendRef], found: Sequence[nodes.Cluster | None], at: Place
+) -> Findings[tuple[Share, ...]]:
+    """What each reference of a rule gets, after why fallbacks among them get nothing."""
+    made = [Share(it, ref.weight) for ref, it in zip(references, found, strict=True)]
+    live = [index for index, it in enumerate(made) if it.weight and it.cluster is not None]
+    spare = [index for index in live if _is_fallback(view, references[index], at)]
+    first = next((index for index in live if index not in spare), None)
+    if first is None or not spare:
+        return tuple(made)
+    alike = [first]
+    for index in (it for it in live if it != first):
+        why = _difference(view, _clusters(made, [*alike, index]))
+        if not why:
+            alike.append(index)
+        elif index in spare:
+            made[index] = made[index]._replace(weight=0)
+            yield problems.fallback_left_out(at.at("backendRefs", index), why)
+    if not any(index in spare for index in alike):
+        return tuple(made)
+    members = [_Part(made[index], index in spare) for index in alike]
+    weight = sum(it.share.weight for it in members if not it.is_fallback)
+    for index in alike:
+        made[index] = Share(None, 0)
+    made[first] = Share(_joined(view, members), weight)
+    return tuple(made)
+
+
+class _Part(NamedTuple):
+    share: Share
+    is_fallback: bool
+
+
+def _is_fallback(view: View, reference: BackendObjectReference, at: Place) -> bool:
+    if (reference.group, reference.kind) != (ENVOY_GATEWAY, envoybackends.KIND):
+        return False
+    key = NamespacedName(reference.namespace or at.subject.namespace, reference.name)
+    return view.ask(envoybackends.is_fallback, key)
+
+
+def _clusters(made: Sequence[Share], indexes: Iterable[int]) -> list[nodes.Cluster]:
+    return [it for it in (made[index].cluster for index in indexes) if it is not None]
+
+
+def _difference(view: View, found: Sequence[nodes.Cluster]) -> str:
+    """Why backends cannot share a cluster; empty if they can."""
+    first, last = found[0], found[-1]
+    if _terms(first) != _terms(last):
+        return f"{last.port.owner} is not spoken to as {first.port.owner}"
+    if any(it.dns for it in found):
+        for it in found:
+            if not _names(view, it):
+                return f"DNS does not find both {first.port.owner} and {last.port.owner}"
+    return ""
+
+
+def _terms(found: nodes.Cluster) -> nodes.Cluster:
+    """What a cluster has once, whatever backends it is made of."""
+    tls = found.tls
+    if tls is not None and tls.sni_of == "endpoint":
+        tls = replace(tls, names=())
+    nobody = nodes.ServicePort(NamespacedName("", ""), 0)
+    return replace(
+        found, port=nobody, dns=None, members=(), tls=tls, limits=None, retry_budget=None
+    )
+
+
+def _names(view: View, found: nodes.Cluster) -> tuple[nodes.Endpoint, ...]:
+    """The endpoints of a backend in a cluster that resolves names; none where they are others."""
+    if found.members:
+        return found.members[0].names
+    if found.dns is not None:
+        return (nodes.Endpoint(found.dns.host, found.dns.port),)
+    if found.port.kind != envoybackends.KIND:
+        return ()
+    named = view.ask(backendaddresses.located, found.port.service).endpoints
+    return named if all(it.port for it in named) else ()
+
+
+def _joined(view: View, parts: Sequence[_Part]) -> nodes.Cluster:
+    clusters = _clusters([it.share for it in parts], range(len(parts)))
+    first, by_dns = clusters[0], next((it.dns for it in clusters if it.dns is not None), None)
+    members = tuple(
+        nodes.Member(
+            cluster.port,
+            _names(view, cluster) if by_dns is not None else (),
+            part.share.weight,
+            part.is_fallback,
+        )
+        for part, cluster in zip(parts, clusters, strict=True)
+    )
+    return replace(first, dns=by_dns, members=members, tls=_tls(clusters))
+
+
+def _tls(clusters: Sequence[nodes.Cluster]) -> nodes.UpstreamTls | None:
+    """Where each endpoint is asked for by its own name, the certificate of each may be shown."""
+    first = clusters[0].tls
+    if first is None or first.sni_of != "endpoint":
+        return first
+    return replace(first, names=tuple(sorted(set(_alternatives(clusters)))))
+
+
+def _alternatives(clusters: Iterable[nodes.Cluster]) -> Iterator[nodes.AlternativeName]:
+    for it in clusters:
+        yield from it.tls.names if it.tls is not None else ()

@@ -1,0 +1,32 @@
+"""Values of TLS that objects of Envoy Gateway write, as far as they are served.
+
+One that is not served has no effect, and is told: it never makes TLS weaker than the default.
+"""
+
+from collections.abc import Iterable
+
+from dag import nodes
+from dag.problems import policies as complaints
+from dag.problems.places import Findings, Place
+
+
+def version(given: str | None, at: Place) -> Findings[nodes.TlsVersion | None]:
+    """A version of TLS as it is written; None for the default, and where it is not served."""
+    for it in nodes.TLS_VERSIONS:
+        if it == given:
+            return it
+    if given not in {None, "Auto"}:
+        yield complaints.policy_field_not_served(at, f"TLS {given} is not served")
+    return None
+
+
+def known(given: Iterable[str], served: tuple[str, ...], at: Place) -> Findings[tuple[str, ...]]:
+    """Those of a list that are served, each once; of the others is told that they do nothing."""
+    found: list[str] = []
+    for index, it in enumerate(given):
+        if it in served:
+            found.append(it)
+        else:
+            why = f"{it[:60]!r} is none of {', '.join(served)}"
+            yield complaints.policy_field_not_served(at.item(index), why)
+    return tuple(dict.fromkeys(found))

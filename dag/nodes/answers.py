@@ -1,0 +1,51 @@
+"""What becomes of answers: other ones in their place, faults on purpose, compression."""
+
+from typing import Literal, NamedTuple
+
+from crds.records import dataclass
+from dag.nodes.texts import HeaderMatch, HeaderPolicy, Value
+
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPage:
+    """What clients see in place of an error answer."""
+
+    statuses: tuple[tuple[int, int], ...]
+    """Ranges of status codes, the end not included; empty where headers alone are compared."""
+    body: Value = ""
+    content_type: str = "text/plain"
+    """None is said, if empty."""
+    status: int | None = None
+    """In place of the original one."""
+    headers: tuple[HeaderMatch, ...] = ()
+    """Conditions on the headers of the answer, of which none is inverted. All have to hold."""
+    source: Literal["any", "envoy", "backend"] = "any"
+    """Who has answered."""
+    changes: HeaderPolicy | None = None
+    """Headers of the new answer; none is removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Delays and errors that some requests get on purpose, in place of the action."""
+
+    delay: float | None = None
+    """Seconds, more than 0."""
+    delayed: int = MILLION
+    """Of a million requests."""
+    status: int | None = None
+    """Of the error, 200 to 599."""
+    grpc_status: int | None = None
+    """Or its status of gRPC."""
+    aborted: int = MILLION
+    """Of a million requests."""
+
+
+class Compressor(NamedTuple):
+    """An algorithm by which bodies of answers are compressed for clients that can read that."""
+
+    algorithm: Literal["gzip", "brotli", "zstd"]
+    shortest: int = 30
+    """Bytes: no shorter body is compressed; 30 at least."""

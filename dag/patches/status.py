@@ -1,0 +1,86 @@
+"""What the author of an EnvoyPatchPolicy is told, as Envoy Gateway tells it: whether the policy is
+accepted, and whether its patches are in force.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from crds.meta import NamespacedName
+from dag import tables
+from dag.configuration import settings
+from dag.engine.view import OpenQuery, Query, View, query
+from dag.gateway import conditions
+from dag.patches.naming import PatchPlace
+from dag.patches.policies import patching
+from dag.problems import Problem
+from dag.problems import patches as problems
+from dag.problems.reasons import ConditionType
+from dag.statuses import AncestorStatus, PolicyStatus
+
+
+class Failure(NamedTuple):
+    """An operation that could not be applied to a place, with the whole of its policy there."""
+
+    policy: NamespacedName
+    number: int
+    """Of the operation in the policy."""
+    field: str
+    """Below the operation, such as `operation.path`."""
+    why: str
+
+
+class Outcome(NamedTuple):
+    """What became of the patches of a place."""
+
+    failures: tuple[Failure, ...] = ()
+    missing: str = ""
+    """Why there is nothing to patch."""
+
+
+outcome: OpenQuery[PatchPlace, Outcome] = OpenQuery("outcome of patches")
+"""Answered by `contour.envoy.patching`."""
+
+
+@query
+def envoy_patch_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
+    """What a policy is told; None if it is not for us to speak of."""
+    found = view.ask(patching, key)
+    if found is None:
+        return None
+    told = (
+        *found.problems,
+        *(it for place, _ in found.patches for it in _failed(view, key, place)),
+    )
+    accepted = conditions.condition(ConditionType.Accepted, told, "the policy is accepted")
+    every = [accepted]
+    if accepted.status == "True":
+        every.append(conditions.programmed(view, told))
+    name = view.ask(settings.controller_name, ())
+    return PolicyStatus((AncestorStatus(found.ancestor, name, tuple(every)),))
+
+
+def _failed(view: View, key: NamespacedName, place: PatchPlace) -> Iterator[Problem]:
+    if not view.read(tables.TRANSLATED, ()):
+        return
+    found = view.ask(outcome, place)
+    own = problems.policy(key)
+    if found.missing:
+        index = next(it for it in _indexes(view, key, place))
+        yield problems.not_found(own.at("jsonPatches", index).at("name"), found.missing)
+    for it in found.failures:
+        if it.policy == key:
+            at = own.at("jsonPatches", it.number).at(it.field)
+            yield problems.not_applied(at, it.why)
+
+
+def _indexes(view: View, key: NamespacedName, place: PatchPlace) -> Iterator[int]:
+    found = view.ask(patching, key)
+    assert found is not None, "the policy is there"
+    for at, patch in found.patches:
+        if at == place:
+            yield from (it.number for it in patch.operations)
+
+
+STATUSES: Mapping[str, Query[NamespacedName, PolicyStatus | None]] = {
+    problems.KIND: envoy_patch_policy
+}

@@ -1,0 +1,29 @@
+"""What owners of a Backend are told, and those who refer to one."""
+
+from crds.meta import NamespacedName, ObjectRef
+from dag.problems import Problem
+from dag.problems.places import Place
+from dag.problems.reasons import ConditionType, Gateway
+from dag.problems.shared import error
+
+_CLOSED = ", so its requests are answered with an error"
+
+
+def backend(key: NamespacedName) -> Place:
+    """The specification of a Backend."""
+    return Place(ObjectRef("Backend", *key))
+
+
+value_not_valid = error(ConditionType.Accepted, Gateway.Invalid, _CLOSED)
+value_not_supported = error(ConditionType.Accepted, Gateway.UnsupportedValue, _CLOSED)
+
+
+def remark(field: Place, why: str) -> Problem:
+    """A field that has no effect, and opens nothing by that."""
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")
+
+
+def fallback_left_out(reference: Place, why: str) -> Problem:
+    """A fallback that cannot take over for the other backends of its rule."""
+    text = f"the fallback gets no requests, because {why}"
+    return reference.warning(ConditionType.Accepted, Gateway.Accepted, text)

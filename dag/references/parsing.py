@@ -1,0 +1,23 @@
+"""Parsing of certificates and revocation lists in PEM.
+
+The library is imported with the first of them: most manifests that a command reads have none.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate, CertificateRevocationList
+
+
+def certificates(pem: bytes) -> "list[Certificate]":
+    """One or more certificates; raises ValueError."""
+    from cryptography import x509
+
+    return x509.load_pem_x509_certificates(pem)
+
+
+def revocation_list(pem: bytes) -> "CertificateRevocationList":
+    """One list; raises ValueError."""
+    from cryptography import x509
+
+    return x509.load_pem_x509_crl(pem)
