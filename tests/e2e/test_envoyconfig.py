@@ -87,7 +87,17 @@ class Edge:
 
     def until(self, version: str) -> None:
         """Waits until every worker of every Envoy answers so (they share a port)."""
-        wait(lambda: {self.ask() for _ in range(12)} == {(200, version)}, f"version {version}")
+        seen: set[tuple[int, str]] = set()
+
+        def is_answered() -> bool:
+            seen.clear()
+            seen.update(self.ask() for _ in range(12))
+            return seen == {(200, version)}
+
+        try:
+            wait(is_answered, f"version {version}", processes=self.envoys)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\nanswers {seen}; {self.state()}") from None
 
     def state(self) -> str:
         """What `contour status` says first of it."""

@@ -9,4 +9,4 @@ import os
 VARIABLE = "CONTOUR_TEST_PATIENCE"
 """Of the environment; for mutants, whose tests wait for what never comes."""
 
-PATIENCE = float(os.environ.get(VARIABLE, "60"))  # seconds
+PATIENCE = float(os.environ.get(VARIABLE, "120"))  # seconds

@@ -69,7 +69,7 @@ MET = (
 
 _MISDIRECTED, _NO_UPGRADE, _MALFORMED = 421, 403, 400
 
-PATIENCE = 10.0
+PATIENCE = 60.0
 """Seconds until an answer has to agree."""
 
 

@@ -20,7 +20,7 @@ from aioquic.quic.events import QuicEvent
 from tests.contour.envoy import proxies
 
 Fields = Sequence[tuple[str, str]]
-PATIENCE = 20  # seconds
+PATIENCE = 60  # seconds
 _HEAD = 9  # bytes before the content of a frame of HTTP/2
 _GOAWAY = 7
 

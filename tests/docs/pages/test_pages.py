@@ -12,7 +12,7 @@ from hack.pages import Block, PageError
 from tests.docs.pages.matching import appears, matches
 from tests.testbed.processes import ROOT
 
-PATIENCE = 240.0  # seconds, for a page
+PATIENCE = 480.0  # seconds, for a page
 ALONE = (
     *("unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"),
     *(() if os.getuid() == 0 else ("--map-root-user",)),
@@ -33,7 +33,7 @@ def _folder(tmp_path: Path) -> Path:
     return folder
 
 
-def follow(page: Path, folder: Path, patience: float = 30) -> str:
+def follow(page: Path, folder: Path, patience: float = 90) -> str:
     """Follows a page; what is wrong with it, or an empty text. Each block has so many seconds."""
     here = Path(sys.executable).parent
     environment = {
