@@ -90,12 +90,6 @@ def states(view: View, holder: ObjectRef) -> tuple[ListenerState, ...]:
     return tuple(judged)
 
 
-def terminates(listener: crd.Listener) -> bool:
-    """Whether TLS ends at a listener."""
-    is_passed = listener.tls is not None and listener.tls.mode == "Passthrough"
-    return listenerspecs.FAMILIES.get(listener.protocol) == "HTTPS" and not is_passed
-
-
 def _state(
     spec: ListenerSpec,
     listener: crd.Listener,
@@ -106,7 +100,7 @@ def _state(
     guards = closing if spec.family is not None else ()
     told = tuple(it for it in found if isinstance(it, Problem))
     secrets = tuple(it for it in found if isinstance(it, NamespacedName))
-    is_bare = terminates(listener) and not secrets and not spec.allows_certificates
+    is_bare = listenerspecs.terminates(listener) and not secrets and not spec.allows_certificates
     is_stopped = is_refused or is_bare or any(map(unguarded.stops_a_listener, told))
     if is_stopped or not spec.kinds:
         return ListenerState(spec, is_served=False, problems=(*guards, *told))
@@ -117,7 +111,7 @@ def _state(
         problems=(*guards, *told),
         secrets=secrets,
         clients=next((it for it in found if isinstance(it, nodes.ClientValidation)), None),
-        terminates=terminates(listener),
+        terminates=listenerspecs.terminates(listener),
     )
 
 
@@ -130,7 +124,7 @@ def _findings(
     yield from _conflicts(view, spec, at)
     yield from _values(listener, at)
     yield from _kinds(listener, spec, at)
-    if terminates(listener):
+    if listenerspecs.terminates(listener):
         yield from clients.validation(view, gateway, listener.port)
         yield from certificates.certificates(view, listener, at)
     elif listener.tls is not None and listener.tls.certificate_refs:

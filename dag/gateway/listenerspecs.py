@@ -40,6 +40,8 @@ _KINDS: Mapping[str, tuple[RouteKind, ...]] = {
     "TCP": (RouteKind("TCPRoute", GROUP),),
     "UDP": (RouteKind("UDPRoute", GROUP),),
 }
+_ENDED = (*_KINDS["TLS"], *_KINDS["TCP"])
+"""Where TLS ends at a listener of protocol TLS, the bytes in it are a stream of their own."""
 
 
 class Section(NamedTuple):
@@ -102,7 +104,14 @@ def _name(listener: Listener, ports: Ports) -> str:
     return f"{family.lower()}-{listener.port}"
 
 
+def terminates(listener: Listener) -> bool:
+    """Whether TLS ends at a listener."""
+    is_passed = listener.tls is not None and listener.tls.mode == "Passthrough"
+    return FAMILIES.get(listener.protocol) == "HTTPS" and not is_passed
+
+
 def _kinds(listener: Listener) -> tuple[RouteKind, ...]:
-    served = _KINDS.get(listener.protocol, ())
+    is_ended = listener.protocol == "TLS" and terminates(listener)
+    served = _ENDED if is_ended else _KINDS.get(listener.protocol, ())
     wanted = {(it.group, it.kind) for it in listener.allowed_routes.kinds}
     return tuple(it for it in served if not wanted or (it.group, it.kind) in wanted)

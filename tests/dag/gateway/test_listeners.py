@@ -109,6 +109,18 @@ def test_the_kinds_that_are_served_are_used_and_the_others_told(
     assert status_text.listener(it, "http") == conditions
 
 
+@pytest.mark.parametrize(
+    ("tls", "kinds"),
+    [
+        ("mode: Passthrough", ["TLSRoute"]),
+        ("mode: Terminate, certificateRefs: [{name: cert}]", ["TLSRoute", "TCPRoute"]),
+    ],
+)
+def test_bytes_are_routed_where_their_tls_ends(tls: str, kinds: list[str]) -> None:
+    it = world(with_listeners(listener("tls", 443, "TLS", f"tls: {{{tls}}}")))
+    assert status_text.kinds(it, "tls") == kinds
+
+
 def test_plain_http_and_tls_on_one_port_conflict_and_none_is_served() -> None:
     it = world(
         with_listeners(http(port=443, rest=host("a.com")), https(rest=host("b.com")), http("ok"))

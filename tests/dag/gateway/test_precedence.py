@@ -18,6 +18,7 @@ from tests.dag.gateway.manifests import (
     to,
 )
 from tests.dag.world import apply, delete, key, world
+from tests.testbed import pairs
 
 WORLD = gateway_class() + gateway("gw") + service("s1")
 OLD, NEW = "01", "02"
@@ -152,6 +153,20 @@ def test_of_routes_of_streams_the_oldest_takes_every_connection() -> None:
     assert lost(it, "b", "TCPRoute") == []
     assert lost(it, "a", "TCPRoute") == [
         WHOLE, NOTHING_LEFT + "TCPRoute default/b takes all connections on every host"
+    ]  # fmt: skip
+
+
+def test_where_tls_ends_the_oldest_route_of_a_name_takes_its_connections() -> None:
+    tls = "tls: {certificateRefs: [{name: cert}]}"
+    it = world(
+        gateway_class() + gateway("gw", listener("tls", 443, "TLS", tls)) + pairs.secret("cert")
+        + service("s1") + stream_route("TCPRoute", "a", "{name: s1, port: 80}", created=NEW)
+        + stream_route("TLSRoute", "b", "{name: s1, port: 80}", created=OLD)
+        + stream_route("TLSRoute", "c", "{name: s1, port: 80}", "[c.com]", created=NEW)
+    )  # fmt: skip
+    assert lost(it, "b", "TLSRoute") == lost(it, "c", "TLSRoute") == []
+    assert lost(it, "a", "TCPRoute") == [
+        WHOLE, NOTHING_LEFT + "TLSRoute default/b takes all connections on every host"
     ]  # fmt: skip
 
 
