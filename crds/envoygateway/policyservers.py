@@ -21,9 +21,9 @@ class PolicyServer(BackendObjectReference):
     """A server, normally a port of a Service."""
 
     group: Group = ""
-    """The API group of the server: the core group, which is empty."""
+    """The API group of the server: the core group, which is empty, or `gateway.envoyproxy.io`."""
     kind: KindName = "Service"
-    """The kind of the server. The default is `Service`; no other is served."""
+    """The kind of the server: `Service`, the default, or `Backend` with its group."""
     name: ObjectName
     """The name of the Service."""
     namespace: Label | None = None
