@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import grpc
@@ -45,6 +46,22 @@ async def listening(server: Any, credentials: grpc.ServerCredentials | None) -> 
         yield port
     finally:
         await server.stop(0)
+
+
+@asynccontextmanager
+async def at_a_socket() -> AsyncIterator[str]:
+    """The path of a Unix socket at which a doorman is asked by gRPC."""
+    with TemporaryDirectory() as folder:
+        path, server = f"{folder}/doorman.sock", aio.server()
+        external_auth_pb2_grpc.add_AuthorizationServicer_to_server(
+            _Authorization("doorman"), server
+        )
+        server.add_insecure_port(f"unix:{path}")
+        await server.start()
+        try:
+            yield path
+        finally:
+            await server.stop(0)
 
 
 class _Authorization(external_auth_pb2_grpc.AuthorizationServicer):

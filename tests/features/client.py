@@ -68,9 +68,9 @@ async def _answer(ask: Mapping[str, Any], ports: Mapping[str, int], host: str) -
     if "call" in ask:
         return await _called(ask, ports, host)
     if "packet" in ask:
-        return await _packet(ask["packet"], ports[ask["over"]])
+        return await _packet(ask["packet"], _port(ask["over"], ports))
     if "idle" in ask:
-        return await _closed(ports[ask["idle"]])
+        return await _closed(_port(ask["idle"], ports))
     reader, writer = await _connection(ask, ports, host)
     try:
         if "upgrade" in ask:
@@ -80,6 +80,11 @@ async def _answer(ask: Mapping[str, Any], ports: Mapping[str, int], host: str) -
         return _told(writer, await _http(reader, writer, ask, host))
     finally:
         writer.close()
+
+
+def _port(named: str | int, ports: Mapping[str, int]) -> int:
+    """By its name, or itself."""
+    return named if isinstance(named, int) else ports[named]
 
 
 async def _closed(port: int) -> Answer:
@@ -98,7 +103,7 @@ async def _connection(
     ask: Mapping[str, Any], ports: Mapping[str, int], host: str
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     over = ask.get("over", "http")
-    port = ports[over]
+    port = _port(over, ports)
     if "sni" not in ask and "tls" not in ask and over != "https":
         return await asyncio.open_connection("127.0.0.1", port)
     name = ask.get("sni", ask.get("host", host))

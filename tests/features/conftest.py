@@ -35,6 +35,17 @@ async def edge(
         yield running
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def tasks(
+    behind: peers.Peers, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
+    """What the task pages of Envoy Gateway apply, all on one instance."""
+    found = _variants("shared/tasks", "tasks")
+    async with stage(tmp_path_factory.mktemp("tasks"), behind, found) as running:
+        await running.until_counted(found)
+        yield running
+
+
 def _variants(shared: str, *folders: str) -> list[rows.Variant]:
     found = [it for it in rows.rows("shared") if it.file == shared]
     found += [it for folder in folders for it in rows.rows(folder)]

@@ -45,6 +45,9 @@ def tokens() -> dict[str, str]:
     """By the names that rows use."""
     return {
         "token": signed.token(sub="me", aud="shop", groups={"first": "blue"}),
+        "token_of_admin": signed.token(
+            scope="read add", user={"name": "John Doe", "roles": ["admin"]}
+        ),
         "token_of_curve": _signed(iss="issuer", sub="me", aud="shop", exp=int(time.time()) + 3600),
         "token_of_other": signed.token(iss="other", aud="shop"),
         "token_for_other": signed.token(aud="elsewhere"),

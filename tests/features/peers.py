@@ -34,9 +34,10 @@ SECURE = "backend.example.com"
 
 @dataclass
 class Peers:
-    """Ports by name, and how often which backend was asked for what."""
+    """Ports and sockets by name, and how often which backend was asked for what."""
 
     ports: dict[str, int] = field(default_factory=dict)
+    sockets: dict[str, str] = field(default_factory=dict)
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     """By backend and path."""
 
@@ -61,6 +62,7 @@ async def serving() -> AsyncIterator[Peers]:
             peers.ports[name] = await stack.enter_async_context(_packets(name))
         for name, server in callouts.servers(_credentials()).items():
             peers.ports[name] = await stack.enter_async_context(callouts.listening(*server))
+        peers.sockets["doorman_socket"] = await stack.enter_async_context(callouts.at_a_socket())
         peers.ports["doorman-http"] = await stack.enter_async_context(_pages(callouts.doorman()))
         peers.ports["keys"] = await stack.enter_async_context(_pages(keys.pages()))
         secured = _context(certificates.pair("keys.example.com"))
@@ -149,7 +151,7 @@ async def _seen(
         "method": request.method,
         "host": request.host,
         "path": request.raw_path,
-        "headers": {key.lower(): value for key, value in request.headers.items()},
+        "headers": {it.lower(): ", ".join(request.headers.getall(it)) for it in request.headers},
         "size": len(await request.read()),
         "connection": connection.get_extra_info("peername")[1],
         "nth": _requests[connection],
@@ -173,15 +175,18 @@ async def _echoing(request: web.Request) -> web.WebSocketResponse:
 
 @asynccontextmanager
 async def _calls(name: str, credentials: grpc.ServerCredentials | None) -> AsyncIterator[int]:
-    """Answers a call with its name, the method, and the metadata that starts with `x-`."""
+    """Answers a call with its name, the method, and the metadata that starts with `x-`; after the
+    seconds that the metadata `wait` says."""
 
     class Every(grpc.GenericRpcHandler):
         def service(self, details: grpc.HandlerCallDetails) -> Any:
             told = sorted(f"{it[0]}={it[1]!s}" for it in details.invocation_metadata)
+            wait = float(dict(details.invocation_metadata).get("wait", "0"))
             told = [it for it in told if it.startswith("x-")]
             answer = " ".join([name, str(details.method), *told]).encode()
 
             async def respond(_: bytes, context: Any) -> bytes:
+                await asyncio.sleep(wait)
                 await context.send_initial_metadata((("x-internal", "yes"),))
                 return answer
 

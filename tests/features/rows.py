@@ -1,16 +1,16 @@
 """Rows: what a user writes for the sake of a field, and what must then become of requests.
 
 A file of a folder is a list of rows. `$host` in them is the row's own host, `$namespace` its own
-namespace, `$NAME` the port of a peer, `$address` one of this machine. Of every row there are
-variants: the row as it stands, and for each field that it proves one without that field, on a host
-and in a namespace of its own.
+namespace, `$port` a port of its own, `$NAME` the port of a peer, `$address` one of this machine. Of
+every row there are variants: the row as it stands, and for each field that it proves one without
+that field, on a host and in a namespace of its own.
 """
 
 import copy
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ import yaml
 from crds.kinds import KINDS
 from tests.e2e import incluster
 from tests.features import edits
+from tests.testbed.ports import free_port
 
 FOLDER = Path(__file__).parent
 DOMAIN = "example.com"
@@ -30,6 +31,7 @@ _OF_FOLDER = {
     "httpproxy": "HTTPProxy",
     "ingress": "Ingress",
     "configuration": "ContourConfiguration",
+    "tasks": "HTTPRoute",
 }
 
 
@@ -62,6 +64,8 @@ class Row:
     """What the user is told of it; nothing if empty."""
     told_without: tuple[str, ...] = ()
     """Those of the fields that the user is told of when they are missing; `all` means every one."""
+    page: str = ""
+    """The task page of Envoy Gateway with the meaning of the row, in the section of the file."""
 
     def __str__(self) -> str:
         return f"{self.file}: {self.row}"
@@ -115,6 +119,8 @@ class Variant:
         host = f"{self.name}.{DOMAIN}"
         number = "" if self.without is None else str(self.row.proven.index(self.without))
         own = {"host": host, "namespace": self.name, "number": number}
+        if "$port" in str(self.row.given):
+            own["port"] = str(_port(self.name))
         return own | {"address": incluster.own_address()}
 
     def documents(self, names: Mapping[str, str]) -> Iterator[Document]:
@@ -140,6 +146,12 @@ class Variant:
         names = self.names | dict(names)
         for ask in self.row.asks:
             yield filled(ask, names)
+
+
+@cache
+def _port(_: str) -> int:
+    """The port of a variant of this name, the same however often its row is read."""
+    return free_port()
 
 
 def rows(folder: str) -> list[Row]:

@@ -16,6 +16,7 @@ from tests.features import client, expectations, keys, rows
 from tests.features.peers import Peers
 from tests.features.props import props
 from tests.features.rows import Document, Variant
+from tests.testbed import processes
 from tests.testbed.ports import free_ports
 
 LISTENERS = ("http", "https", "passed", "tcp", "tcp0", "tcp1", "udp", "udp0", "udp1")
@@ -66,6 +67,21 @@ class Stage:
         if not least <= found <= most:
             raise expectations.UnmetError(f"{found} copies of {copies}")
 
+    async def until_counted(self, variants: Iterable[Variant]) -> None:
+        """Waits until the limits of all BackendTrafficPolicies are in force."""
+        limiting = {
+            "{kind} {metadata[namespace]}/{metadata[name]}".format_map(it)
+            for variant in variants
+            for it in variant.documents(self.names)
+            if it["kind"] == "BackendTrafficPolicy" and "rateLimit" in it["spec"]
+        }
+
+        def are_in_force() -> bool:
+            told = self.instance.status()
+            return all(told[it]["state"] == "ok" for it in limiting)
+
+        await asyncio.to_thread(processes.wait, are_in_force, "all limits are in force")
+
     async def reasons(self, variant: Variant) -> str:
         """What the statuses of a variant's objects tell their user."""
         if not self.statuses:
@@ -109,7 +125,8 @@ async def stage(
     manifests = folder / "manifests"
     manifests.mkdir(parents=True)
     names = {name: str(port) for name, port in ports.items()}
-    names |= {"folder": str(folder), "padding": "p" * 30000} | keys.tokens()
+    names |= {"folder": str(folder), "padding": "p" * 30000, "jwks": keys.jwks()}
+    names |= keys.tokens() | {"other_jwks": keys.other_jwks()} | peers.sockets
     if merged is not None:
         _write(manifests / "configuration.yaml", [rows.filled(merged, names)])
     for variant in variants:
