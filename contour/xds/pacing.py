@@ -5,6 +5,8 @@ where there are a thousand TLS hosts), whoever asked for the change. So the firs
 at once, and of those that follow without a pause all that come within an interval go out together.
 Nobody waits longer than an interval.
 
+A listener that is new does not wait, unless another one is to be removed, whose address it may
+have.
 Endpoints, clusters, secrets and routes do not wait, but for routes of a host of which the
 listener's part of the same publication waits: its new route may be good only for connections on
 its new terms. What such a host is to lose waits, too.
@@ -53,11 +55,12 @@ class Pacing:
             self._spent_until = max(self._spent_until, now) + self._pace.interval
             return self._released(changes), None
         was_waiting = bool(self._waiting)
-        hosts = self._concerned(changes)
+        hosts, leaves = self._concerned(changes), self._leaves(changes)
         passed: list[Change] = []
         for change in changes:
             key = (change.name, change.part)
-            if key in self._waiting or self._waits(change, hosts):
+            waits = self._waits(change, hosts) or (leaves and change.name.type_url == LISTENER)
+            if waits or key in self._waiting:
                 self._waiting[key] = change
             else:
                 passed.append(change)
@@ -83,6 +86,12 @@ class Pacing:
         if type_url in {ROUTE, SCOPE, SECRET} and change.part == "":
             return change.value is None
         return type_url == ROUTE and not hosts.isdisjoint(self._hosts(change))
+
+    def _leaves(self, changes: Iterable[Change]) -> bool:
+        """Whether the removal of a listener waits. Then one that is new has to wait, too: it may
+        have the same address, which Envoy gives to one listener at a time."""
+        every = (*changes, *self._waiting.values())
+        return any(it.part == "" and it.value is None and self._is_paced(it) for it in every)
 
     def _concerned(self, changes: Iterable[Change]) -> set[str]:
         """The hosts whose part in a listener changes."""

@@ -93,6 +93,14 @@ def test_filters_on_a_stream_close_it(running: Standalone, protocol: str) -> Non
     running.remove("bad.yaml")
 
 
+def test_a_port_that_changes_its_protocol_on_and_on_is_served(running: Standalone) -> None:
+    """Its listener is another one each time, and the changes soon wait for one another."""
+    for protocol in ("TCP", "TLS") * 4:
+        running.write("bad.yaml", _set(protocol))
+        wait(lambda it=protocol: _passes(running, it), f"{protocol} that is passed on")
+    running.remove("bad.yaml")
+
+
 def _passes(running: Standalone, protocol: str) -> bool:
     """Whether bytes come from the backend: an answer, or what it says to a client's hello."""
     sent = b"GET / HTTP/1.0\r\n\r\n" if protocol == "TCP" else _hello()

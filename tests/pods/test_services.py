@@ -65,7 +65,7 @@ def test_a_service_is_found_by_its_names_from_inside_and_refuses_when_nothing_is
     script = f"""
         for it in web web.{space} web.{space}.svc.cluster.local; do
             curl -s -o /dev/null -w "%{{http_code}}\n" http://$it/; done
-        getent ahostsv4 each | head -1
+        until getent ahostsv4 each | head -1 | grep .; do sleep 0.1; done
         curl -s -m 5 http://nobody/; echo $?; curl -s -m 5 http://absent/; echo $?; echo all
         sleep 600
     """

@@ -68,6 +68,18 @@ def test_the_first_changes_go_out_at_once_and_the_next_after_the_interval() -> N
     assert it.has(LISTENER) == "b"
 
 
+def test_a_new_listener_waits_for_one_that_leaves_and_no_other() -> None:
+    """It may have the address of that one, which Envoy would refuse to give to both."""
+    it = spent()
+    it.publish(part(LISTENER, "early", "", "e"))
+    assert it.has(LISTENER, "early") == "e"
+    it.publish(part(LISTENER, "web", "", None))
+    it.publish(part(LISTENER, "late", "", "l"))
+    assert (it.has(LISTENER), it.has(LISTENER, "late")) == ("v2", None)
+    it.pass_time(1.1)
+    assert (it.has(LISTENER), it.has(LISTENER, "late")) == (None, "l")
+
+
 def test_after_a_pause_changes_go_out_at_once_again() -> None:
     it = spent()
     it.pass_time(10)
