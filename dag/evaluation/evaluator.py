@@ -3,7 +3,16 @@
 from dataclasses import replace
 
 from dag import nodes
-from dag.evaluation import actions, faults, guards, matching, normalization, places, streams
+from dag.evaluation import (
+    actions,
+    attached,
+    faults,
+    guards,
+    matching,
+    normalization,
+    places,
+    streams,
+)
 from dag.evaluation.places import Closed, World
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Trace
@@ -33,8 +42,9 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
         name, secure = places.secure_host(world, at, request)
         if secure.stream is not None:
             trace.note("certificate", "noted", f"connections for {name} are no HTTP to Envoy")
-            return streams.of_host(name, secure, request, trace)
+            return streams.of_host(world, nodes.HostKey(*at, name), secure, request, trace)
         trace.note("certificate", "passed", f"TLS as the host {name} asks for it")
+        attached.of_listener(world, nodes.HostKey(*at, name), trace)
     seen = normalization.normal(request, places.settings_of(world))
     if isinstance(seen, Answer):
         trace.note("request", "failed", seen.cause)
@@ -46,6 +56,8 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
         found = _unserved(world, at, host, seen)
         return replace(found, may_be_refused=is_filtered and found.status != _MISDIRECTED)
     trace.host = host.host
+    if not request.is_secure:
+        attached.of_listener(world, nodes.HostKey(*at, host.host), trace)
     found = _of_host(world, at, host, seen, trace)
     if is_filtered and found.status != _MISDIRECTED:
         found = replace(found, may_be_refused=True)
@@ -73,6 +85,8 @@ def _of_host(
     world: World, at: nodes.ListenerKey, host: nodes.VirtualHost, request: Request, trace: Trace
 ) -> Answer:
     route = _route(host, request, trace)
+    if route is not None:
+        attached.of_route(world, nodes.HostKey(*at, host.host), route, trace)
     misdirected = places.misdirection(world, at, host, request) if request.is_secure else None
     if route is None:
         found = Answer(404, f"no route of the host {host.host} takes the request")
@@ -124,8 +138,6 @@ def _route(host: nodes.VirtualHost, request: Request, trace: Trace) -> nodes.Rou
             _tell(failed, trace)
             words = f"the path {request.bare_path} is {matching.told(route.match.path)}"
             trace.note("route", "passed", words, route.origin)
-            for it in route.attached:
-                trace.note("route", "noted", f"{it} applies to the route", it)
             return route
         failed.append((route, failure or "the route takes only a drawn share of requests"))
     _tell(failed, trace)

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from dag import defaults, fleets, hosts, listeners, nodes, services
 from dag.configuration import settings
 from dag.configuration.reading import Settings
-from dag.engine.view import Query
+from dag.engine.view import Index, Query
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Forwarded, Trace
 from dag.gateway import clientports, filteredlisteners
@@ -19,6 +19,8 @@ from dag.values import hostnames
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+B = TypeVar("B", bound=Hashable)
+M = TypeVar("M", bound=Hashable)
 
 
 class World(Protocol):
@@ -30,6 +32,10 @@ class World(Protocol):
 
     def answers(self, query: Query[K, V]) -> Iterator[tuple[K, V]]:
         """All answers of a query."""
+        ...
+
+    def bucket(self, index: Index[B, M], key: B) -> frozenset[M]:
+        """The members of an index under a key."""
         ...
 
 

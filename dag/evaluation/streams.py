@@ -1,10 +1,11 @@
 """Connections that Envoy forwards unread: those to TCP ports, and to hosts without HTTP."""
 
 from dag import listeners, nodes
-from dag.evaluation import guards
+from dag.evaluation import attached, guards
 from dag.evaluation.places import World
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Forwarded, Trace
+from dag.values import hostnames
 
 
 def of_port(world: World, at: nodes.ListenerKey, request: Request, trace: Trace) -> Answer:
@@ -15,13 +16,17 @@ def of_port(world: World, at: nodes.ListenerKey, request: Request, trace: Trace)
     stream = found.stream if found is not None else None
     if stream is None:
         return Answer(cause=f"no route leads anywhere from {port}: connections are closed")
+    attached.of_stream(world, nodes.HostKey(*at, hostnames.EVERY), stream, trace)
     return _streamed(stream, f"to {port}", request, trace)
 
 
-def of_host(name: str, host: nodes.SecureHost, request: Request, trace: Trace) -> Answer:
+def of_host(
+    world: World, key: nodes.HostKey, host: nodes.SecureHost, request: Request, trace: Trace
+) -> Answer:
     """What becomes of a TLS connection to a host whose bytes are forwarded."""
     assert host.stream is not None
-    return _streamed(host.stream, f"for {name}", request, trace)
+    attached.of_stream(world, key, host.stream, trace)
+    return _streamed(host.stream, f"for {key.host}", request, trace)
 
 
 def _streamed(stream: nodes.Stream, which: str, request: Request, trace: Trace) -> Answer:

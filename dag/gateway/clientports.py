@@ -166,17 +166,25 @@ def _waiting(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> 
 
 def _shared(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
     """The ports on which a policy does not hold, where it says something of them."""
-    asks = effect.sockets != nodes.Sockets()
-    reads = effect.traffic != nodes.ClientTraffic()
     everywhere = sorted(_ports(view, key))
-    wanted = [it for it in everywhere if asks or (reads and it.is_plain)]
+    wanted = [it for it in everywhere if says_of_port(effect, is_plain=it.is_plain)]
     lost = [it for it in wanted if view.ask(holding, it.key).policy != key]
     is_lost = len(lost) == len(everywhere) and all(it.is_plain for it in everywhere)
     for it in lost:
-        found = view.ask(holding, it.key)
-        why = found.why_not or f"the older {clienttls.KIND} {found.policy} holds there"
+        why = why_not(view.ask(holding, it.key))
         own = complaints.attached(clienttls.KIND, key)
         yield complaints.port_is_shared(own, str(it.number), why, is_error=is_lost)
+
+
+def says_of_port(effect: clientpolicies.Effect, *, is_plain: bool) -> bool:
+    """Whether a policy says something of what all hosts of a port share."""
+    reads = is_plain and effect.traffic != nodes.ClientTraffic()
+    return reads or effect.sockets != nodes.Sockets()
+
+
+def why_not(found: Holding) -> str:
+    """Why another policy than this one holds, or none."""
+    return found.why_not or f"the older {clienttls.KIND} {found.policy} holds there"
 
 
 def is_closed(view: View, section: Section) -> bool:

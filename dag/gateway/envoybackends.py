@@ -80,16 +80,20 @@ def _wanted(view: View, key: NamespacedName, found: crd.Backend) -> Findings[Wan
     yield from located.problems
     if not located.endpoints:
         return None
-    ports = {it.port for it in located.endpoints}
     port = nodes.ServicePort(key, located.endpoints[0].port, kind=KIND)
-    section = str(port.port) if len(ports) == 1 else ""
-    policy = policies.towards(view, policies.Target(key, section, KIND))
+    policy = policies.towards(view, target(key, located))
     tls = yield from _tls(view, spec.tls, policy, own.at("tls"))
     if crd.SECURE_WEBSOCKETS in spec.app_protocols and tls is None:
         why = f"{crd.SECURE_WEBSOCKETS} needs tls"
         yield problems.value_not_valid(own.at("appProtocols"), why)
     offers = yield from _offers(spec.tls, own.at("tls"))
     return Wanted(port, located, spec.app_protocols, tls, offers, bool(spec.fallback))
+
+
+def target(key: NamespacedName, located: Located) -> policies.Target:
+    """As which a Backend is the target of a BackendTLSPolicy: by its port, if it has one alone."""
+    ports = {it.port for it in located.endpoints}
+    return policies.Target(key, str(min(ports)) if len(ports) == 1 else "", KIND)
 
 
 def _unread(found: crd.Backend, own: Place) -> Findings[None]:

@@ -70,7 +70,7 @@ def rules(
         closing = tuple(_closing(marked, strange, at))
         taken, unmatched = _taken(wanted or (matching.every,), at, matching, strange)
         closed = _answer(at, is_closed=bool(closing), is_foreign=bool(foreign))
-        ruled = _of_rule(_parts(view, rule, taken, at, closed), named[index])
+        ruled = _of_rule(_parts(view, rule, taken, at, closed), named[index], rule.name or "")
         shapes = routeshaping.of_rule(view, own.subject, rule.name or "")
         shaped = routeshaping.rule(ruled, shapes, at)
         found.append((*unmatched, *closing, *foreign, *shaped))
@@ -81,9 +81,11 @@ def rules(
     return replace(made, leads_to=tuple(sorted({*made.leads_to, *asked_by_guards})))
 
 
-def _of_rule(found: Iterable[nodes.Route | Problem], rule: str) -> Iterator[nodes.Route | Problem]:
+def _of_rule(
+    found: Iterable[nodes.Route | Problem], rule: str, section: str
+) -> Iterator[nodes.Route | Problem]:
     for it in found:
-        yield replace(it, rule=rule) if isinstance(it, nodes.Route) else it
+        yield replace(it, rule=rule, section=section) if isinstance(it, nodes.Route) else it
 
 
 def _taken(

@@ -1,5 +1,6 @@
 """What happens to requests: virtual hosts, their routes, and the actions of these."""
 
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from crds.fields import SameSite
@@ -181,6 +182,8 @@ class Route:
     """The policies that apply to it: of each kind one, or two that are merged, the nearer first."""
     rule: str = ""
     """The rule of the origin, by identity: what is counted of its routes is counted together."""
+    section: str = field(default="", repr=False)
+    """The name by which policies know that rule; empty if it has none."""
 
 
 class ServerNames(NamedTuple):

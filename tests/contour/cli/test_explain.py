@@ -245,6 +245,30 @@ def test_a_route_that_an_extension_may_change_is_told_and_no_other(
     assert (words in result.stdout) == is_told, result.stdout
 
 
+OVERRIDDEN = ROUTE + "".join(
+    f"""
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {{name: {name}}}
+spec: {{targetRefs: [{{group: gateway.networking.k8s.io, kind: {target}}}], cors: {{}}}}
+"""
+    for name, target in (("own", "HTTPRoute, name: shop"), ("wide", "Gateway, name: web"))
+)
+
+
+def test_the_policy_that_is_overridden_is_named_with_the_other_one() -> None:
+    lines = explain("http://shop.example.com/", manifests=OVERRIDDEN).stdout.splitlines()
+    assert lines.index(f"  -- route        {APPLIES}") + 1 == lines.index(
+        f"  -- route        {LOSES}"
+    )
+
+
+OWN, WIDE = "SecurityPolicy default/own", "SecurityPolicy default/wide"
+APPLIES = f"{OWN}: {OWN} applies to the route"
+LOSES = f"{WIDE}: {WIDE} is overridden by {OWN}, which is for a nearer target"
+
+
 def test_machines_get_the_same() -> None:
     result = explain("http://shop.example.com/cart", "-o", "json", manifests=PROXY)
     found = json.loads(result.stdout)

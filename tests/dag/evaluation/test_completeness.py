@@ -12,7 +12,7 @@ KNOWN: dict[type, set[str]] = {
     },
     nodes.Route: {
         "match", "action", "origin", "request_headers", "response_headers", "policies",
-        "extensions", "attached", "rule",
+        "extensions", "attached", "rule", "section",
     },
     nodes.Match: {"path", "method", "headers", "queries", "is_grpc", "drawn"},
     nodes.HeaderMatch: {"name", "value", "inverted", "missing_as_empty"},
