@@ -77,9 +77,7 @@ INDEXES = (
 )
 KEPT = (
     *securitypolicies.EFFECTS.kept,
-    *securitystatus.KEPT,
     *trafficpolicies.EFFECTS.kept,
-    *trafficstatus.KEPT,
     *extensionpolicies.EFFECTS.kept,
     *clientpolicies.EFFECTS.kept,
     *filteruses.KEPT,
@@ -92,6 +90,8 @@ KEPT = (
     *servedlisteners.KEPT,
     *clientports.KEPT,
     *listenerclients.KEPT,
+    *securitystatus.KEPT,
+    *trafficstatus.KEPT,
     *filteredlisteners.KEPT,
     *policystatus.KEPT,
     *listenersetstatus.KEPT,

@@ -40,6 +40,7 @@ class _World:
         self._rows = rows
         self._indexes = plan.indexes
         self._buckets: dict[Index[Any, Any], dict[Any, set[Any]]] = {it: {} for it in plan.indexes}
+        self._looked_at: set[tuple[Index[Any, Any], Any]] = set()
         for table, found in rows.items():
             self._draw(table, found.items())
 
@@ -52,9 +53,11 @@ class _World:
         return self._rows.get(table, {}).get(key)
 
     def bucket(self, index: Index[B, M], key: B) -> frozenset[M]:
+        self._looked_at.add((index, key))
         return frozenset(self._buckets[index].get(key, ()))
 
     def count(self, index: Index[B, M], key: B) -> int:
+        self._looked_at.add((index, key))
         return len(self._buckets[index].get(key, ()))
 
     def ask(self, query: Query[K, V], key: K) -> V:
@@ -75,4 +78,10 @@ class _World:
                 for key, value in found:
                     if value is not None:
                         for bucket, member in index.entries(key, value):
-                            self._buckets[index].setdefault(bucket, set()).add(member)
+                            self._add(index, bucket, member)
+
+    def _add(self, index: Index[Any, Any], bucket: Any, member: Any) -> None:
+        found = self._buckets[index].setdefault(bucket, set())
+        is_late = member not in found and (index, bucket) in self._looked_at
+        assert not is_late, f"{index.name}: {bucket} was looked at before {member} was there"
+        found.add(member)
