@@ -39,8 +39,8 @@ def test_nothing_refers_to_what_is_not_there() -> None:
     for seed in histories.seeds(share=0.1):
         served = _served(seed)
         shown = served.fleets.shown(DEFAULT_FLEET)
-        there = {kind: {_name(it) for it in shown[kind]} for kind in shown}
-        for kind, name in _references(shown):
+        there = names(shown)
+        for kind, name in references(shown):
             if name == forwarding.NOWHERE:
                 continue
             assert name in there[kind], f"seed {seed}: no {kind} {name!r}"
@@ -81,17 +81,22 @@ def _served(seed: int) -> Served:
     return served
 
 
+def names(shown: Any) -> dict[str, set[str]]:
+    """The names of everything that is served, by kind."""
+    return {kind: {_name(it) for it in shown[kind]} for kind in shown}
+
+
 def _name(shown: dict[str, Any]) -> str:
     name = shown.get("cluster_name") or shown["name"]
     assert isinstance(name, str)
     return name
 
 
-def _references(shown: Any) -> Iterator[tuple[str, str]]:
+def references(shown: Any) -> Iterator[tuple[str, str]]:
     """Every name of another resource, wherever it is in what is served."""
     if isinstance(shown, list):
         for it in shown:
-            yield from _references(it)
+            yield from references(it)
     if not isinstance(shown, dict):
         return
     match shown:
@@ -104,7 +109,7 @@ def _references(shown: Any) -> Iterator[tuple[str, str]]:
         case {"type": "EDS", "name": str(cluster)}:
             yield "endpoints", shown["eds_cluster_config"].get("service_name", cluster)
     for it in shown.values():
-        yield from _references(it)
+        yield from references(it)
 
 
 def _told(steps: list[histories.Step]) -> Iterator[ObjectRef]:
