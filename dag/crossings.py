@@ -6,12 +6,12 @@ here. Only objects that refer to another namespace at all have an answer.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from crds import httpproxy
 from crds.envoygateway.backend import Backend
-from crds.envoygateway.policycredentials import SecretReference
-from crds.envoygateway.policyservers import PolicyServer
+from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
+from crds.envoygateway.httproutefilter import HTTPRouteFilter
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.securitypolicy import SecurityPolicy
 from crds.extensionservice import ExtensionService
@@ -24,6 +24,7 @@ from crds.ingress import Ingress
 from crds.meta import NamespacedName, ObjectRef
 from dag import statuses, tables
 from dag.engine.view import Index, Kept, Query, View, query
+from dag.gateway import filteruses
 from dag.ingress.annotations import CERTIFICATE_NAMESPACE
 from dag.references import delegation, grants
 from dag.statuses import Status
@@ -46,6 +47,8 @@ class Crossing(NamedTuple):
 
 
 Wishes = Iterator[tuple[str, ObjectRef | None]]
+Told: TypeAlias = Mapping[str, Query[NamespacedName, Status | None]]
+"""What objects are told, by kind."""
 
 
 def _of_httpproxy(found: HTTPProxy) -> Wishes:
@@ -153,11 +156,31 @@ def _of_security_policy(found: SecurityPolicy | UnreadPolicy) -> Wishes:
         yield from _referring("apiKeyAuth.credentialRefs", refs, found)
     if spec.basic_auth is not None:
         yield "basicAuth.users", _object(spec.basic_auth.users, found)
+    if (login := spec.oidc) is not None:
+        yield "oidc.clientSecret", _object(login.client_secret, found)
+        if login.client_id_ref is not None:
+            yield "oidc.clientIDRef", _object(login.client_id_ref, found)
+        yield from _referring("oidc.provider.backendRefs", login.provider.backend_refs, found)
 
 
-def _referring(
-    at: str, references: Sequence[PolicyServer | SecretReference], found: SecurityPolicy
-) -> Wishes:
+def _of_client_policy(found: ClientTrafficPolicy | UnreadPolicy) -> Wishes:
+    if isinstance(found, UnreadPolicy) or found.spec.tls is None:
+        return
+    asked = found.spec.tls.client_validation
+    if asked is not None:
+        at = "tls.clientValidation"
+        yield from _referring(f"{at}.caCertificateRefs", asked.ca_certificate_refs, found)
+        if asked.crl is not None:
+            yield from _referring(f"{at}.crl.refs", asked.crl.refs, found)
+
+
+def _of_route_filter(found: HTTPRouteFilter) -> Wishes:
+    if (asked := found.spec.credential_injection) is not None:
+        at = "credentialInjection.credential.valueRef"
+        yield at, _object(asked.credential.value_ref, found)
+
+
+def _referring(at: str, references: Sequence[Any], found: Any) -> Wishes:
     for index, it in enumerate(references):
         yield f"{at}[{index}]", _object(it, found)
 
@@ -198,6 +221,8 @@ _READERS: Mapping[str, Callable[[Any], Wishes]] = {
     "UDPRoute": _of_route,
     "XTelemetryPolicy": _of_telemetry_policy,
     "SecurityPolicy": _of_security_policy,
+    "ClientTrafficPolicy": _of_client_policy,
+    "HTTPRouteFilter": _of_route_filter,
     "XBackend": _of_xbackend,
     "Backend": _of_backend,
 }
@@ -220,13 +245,15 @@ def _index(
 _WISHES = {kind: _index(kind, read) for kind, read in _READERS.items()}
 
 
-def _crossings(
-    kind: str, status: Query[NamespacedName, Status | None]
-) -> Query[NamespacedName, tuple[Crossing, ...] | None]:
+IsOurs = Callable[[View, NamespacedName], bool]
+"""Whether an object is for this controller."""
+
+
+def _crossings(kind: str, is_ours: IsOurs) -> Query[NamespacedName, tuple[Crossing, ...] | None]:
     def crossings(view: View, key: NamespacedName) -> tuple[Crossing, ...] | None:
         """What an object of ours uses of other namespaces; None if nothing."""
         wishes = view.bucket(_WISHES[kind], key)
-        if not wishes or not _is_ours(view.ask(status, key)):
+        if not wishes or not is_ours(view, key):
             return None
         found = [
             Crossing(*it, permitted)
@@ -237,6 +264,21 @@ def _crossings(
 
     crossings.__name__ = f"crossings_of_{kind}"
     return query(crossings)
+
+
+def _told(status: Query[NamespacedName, Status | None]) -> IsOurs:
+    """An object is ours if it is told something."""
+    return lambda view, key: _is_ours(view.ask(status, key))
+
+
+def _named_by_routes(told: Told) -> IsOurs:
+    """An object without a status is ours if a route of ours names it in a filter."""
+
+    def is_ours(view: View, key: NamespacedName) -> bool:
+        routes = sorted(view.bucket(filteruses.REWRITING, key))
+        return any(_is_ours(view.ask(told[it.kind], it.key)) for it in routes)
+
+    return is_ours
 
 
 def _is_ours(found: Status | None) -> bool:
@@ -255,11 +297,12 @@ def _permissions(view: View, who: ObjectRef, target: ObjectRef) -> tuple[ObjectR
     return tuple(sorted(ObjectRef("ReferenceGrant", *it) for it in keys))
 
 
-def queries(
-    told: Mapping[str, Query[NamespacedName, Status | None]],
-) -> Mapping[str, Query[NamespacedName, tuple[Crossing, ...] | None]]:
+def queries(told: Told) -> Mapping[str, Query[NamespacedName, tuple[Crossing, ...] | None]]:
     """By kind; `told` says what its objects are told."""
-    return {kind: _crossings(kind, told[kind]) for kind in _READERS}
+    return {
+        kind: _crossings(kind, _told(told[kind]) if kind in told else _named_by_routes(told))
+        for kind in _READERS
+    }
 
 
 def kept(of: Mapping[str, Query[NamespacedName, Any]]) -> tuple[Kept, ...]:

@@ -59,8 +59,8 @@ def _authenticated(_: ObjectRef, found: frozenset[Use]) -> Iterator[tuple[Namesp
     return ((name, None) for name in _named("AuthenticationFilter", found))
 
 
-def _rewriting(_: ObjectRef, found: frozenset[Use]) -> Iterator[tuple[NamespacedName, None]]:
-    return ((name, None) for name in _named("HTTPRouteFilter", found))
+def _rewriting(ref: ObjectRef, found: frozenset[Use]) -> Iterator[tuple[NamespacedName, ObjectRef]]:
+    return ((name, ref) for name in _named("HTTPRouteFilter", found))
 
 
 def _named(kind: str, found: Iterable[Use]) -> set[NamespacedName]:
@@ -79,8 +79,8 @@ LIMITED: Index[NamespacedName, ObjectRef] = Index("routes of a RateLimitFilter",
 AUTHENTICATED: Index[NamespacedName, None] = Index(
     "AuthenticationFilters that routes name", uses, _authenticated
 )
-REWRITING: Index[NamespacedName, None] = Index(
-    "HTTPRouteFilters that routes name", uses, _rewriting
+REWRITING: Index[NamespacedName, ObjectRef] = Index(
+    "routes of an HTTPRouteFilter", uses, _rewriting
 )
 
 INDEXES = (LIMITED, AUTHENTICATED, REWRITING)

@@ -7,7 +7,9 @@ from crds.meta import ObjectRef
 from dag.crossings import Crossing
 from dag.engine.incremental import Engine
 from dag.plan import CROSSINGS
+from tests.dag.gateway import test_clienttrafficpolicies as clients
 from tests.dag.gateway.manifests import (
+    backend,
     gateway,
     gateway_class,
     grant,
@@ -15,6 +17,7 @@ from tests.dag.gateway.manifests import (
     route,
     to,
 )
+from tests.dag.gateway.test_envoybackends import NAME, TO
 from tests.dag.gateway.test_securitypolicies import policy
 from tests.dag.world import apply, delete, key, world
 
@@ -107,7 +110,8 @@ def test_what_is_delegated_is_told(kind: str, text: str, fields: list[str]) -> N
 
 def granted(kind: str, target: str) -> str:
     """Objects of a kind in `default` may use those of a kind in `certs`."""
-    group = "gateway.envoyproxy.io" if kind == "SecurityPolicy" else "gateway.networking.k8s.io"
+    is_theirs = kind in {"SecurityPolicy", "ClientTrafficPolicy", "HTTPRouteFilter", "Backend"}
+    group = "gateway.envoyproxy.io" if is_theirs else "gateway.networking.k8s.io"
     from_ = f"group: {group}, kind: {kind}, namespace: default"
     return grant("g", "certs", from_, f"group: '', kind: {target}")
 
@@ -126,6 +130,28 @@ KEYED = (
 )
 ASKED = f"extAuth: {{grpc: {{backendRefs: [{BACKEND}]}}}}"
 SHOWN = "tls: {backend: {clientCertificateRef: {name: cert, namespace: certs}}}"
+
+
+SECRET = "{name: cert, namespace: certs}"
+CERTIFICATE = f"clientCertificateRef: {SECRET}"
+NAMING = (
+    "{type: ExtensionRef, "
+    "extensionRef: {group: gateway.envoyproxy.io, kind: HTTPRouteFilter, name: it}}"
+)
+INJECTED = f"""
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: HTTPRouteFilter
+metadata: {{name: it, namespace: default}}
+spec: {{credentialInjection: {{credential: {{valueRef: {SECRET}}}}}}}
+"""
+
+
+def login(secret: str, client: str = "clientID: me", servers: str = "") -> str:
+    """A login that takes its secret, its client or its server from elsewhere."""
+    given = f", backendRefs: [{servers}]" if servers else ""
+    provider = f"{{issuer: 'https://idp.com'{given}}}"
+    return f"oidc: {{provider: {provider}, {client}, clientSecret: {secret}}}"
 
 
 @pytest.mark.parametrize(
@@ -170,6 +196,55 @@ SHOWN = "tls: {backend: {clientCertificateRef: {name: cert, namespace: certs}}}"
             "apiKeyAuth.credentialRefs[0]",
         ),
         ("Gateway", gateway("it", rest=SHOWN), "Secret", "tls.backend.clientCertificateRef"),
+        (
+            "SecurityPolicy",
+            route("r") + policy("it", login(SECRET)),
+            "Secret",
+            "oidc.clientSecret",
+        ),
+        (
+            "SecurityPolicy",
+            route("r") + policy("it", login("{name: own}", f"clientIDRef: {SECRET}")),
+            "Secret",
+            "oidc.clientIDRef",
+        ),
+        (
+            "SecurityPolicy",
+            route("r") + policy("it", login("{name: own}", servers=BACKEND)),
+            "Service",
+            "oidc.provider.backendRefs[0]",
+        ),
+        (
+            "ClientTrafficPolicy",
+            clients.policy(
+                "it", f"tls: {{clientValidation: {{caCertificateRefs: [{AUTHORITY}]}}}}"
+            ),
+            "Secret",
+            "tls.clientValidation.caCertificateRefs[0]",
+        ),
+        (
+            "ClientTrafficPolicy",
+            clients.policy(
+                "it",
+                "tls: {clientValidation: {caCertificateRefs: [{name: own}], "
+                f"crl: {{refs: [{AUTHORITY}]}}}}}}",
+            ),
+            "Secret",
+            "tls.clientValidation.crl.refs[0]",
+        ),
+        (
+            "HTTPRouteFilter",
+            INJECTED + route("r", to("s1", f"filters: [{NAMING}]")),
+            "Secret",
+            "credentialInjection.credential.valueRef",
+        ),
+        (
+            "Backend",
+            backend("it", f"{NAME}, tls: {{wellKnownCACertificates: System, {CERTIFICATE}}}")
+            + route("r", to(TO.replace("name: b", "name: it"))),
+            "Secret",
+            "tls.clientCertificateRef",
+        ),
     ],
 )
 def test_what_is_granted_is_told(kind: str, text: str, target: str, field: str) -> None:
@@ -189,6 +264,15 @@ def test_what_is_not_ours_is_not_told() -> None:
     permitted = granted("HTTPRoute", "Service")
     it = world(GIVEN + permitted + route("it", to(BACKEND), parents="{name: another}"))
     assert found(it, "HTTPRoute") is None
+
+
+@pytest.mark.parametrize(("parent", "is_told"), [("gw", True), ("another", False)])
+def test_a_filter_is_ours_if_a_route_of_ours_names_it(parent: str, is_told: bool) -> None:
+    named = route("r", to("s1", f"filters: [{NAMING}]"), parents=f"{{name: {parent}}}")
+    it = world(GIVEN + INJECTED + granted("HTTPRouteFilter", "Secret") + named)
+    assert (found(it, "HTTPRouteFilter") is not None) == is_told
+    delete(it, "HTTPRoute", "r")
+    assert found(it, "HTTPRouteFilter") is None
 
 
 def test_what_stays_in_its_namespace_is_nobodys_business() -> None:
