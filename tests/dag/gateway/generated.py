@@ -1,4 +1,5 @@
-"""Random objects of the Gateway API, grown from their models: mostly of the right shape.
+"""Random objects of the Gateway API, and those of Envoy Gateway that belong to its routes, grown
+from their models: mostly of the right shape.
 
 Names repeat, so objects keep meeting one another; some values are what an attacker or a hasty hand
 would write, or words of a later version of the API.
@@ -9,11 +10,13 @@ from random import Random
 from typing import Any
 
 from crds import schema
-from crds.kinds import GATEWAY, KINDS
+from crds.kinds import ENVOY_GATEWAY, GATEWAY, KINDS
 
 Document = dict[str, Any]
 
 NAMES = ("a", "b")
+CONTENT = "content"
+"""The name of a Secret with a credential."""
 TEXTS: Mapping[str, tuple[str, ...]] = {
     "gatewayClassName": ("contour",),
     "controllerName": ("projectcontour.io/gateway-controller",),
@@ -42,12 +45,40 @@ TEXTS: Mapping[str, tuple[str, ...]] = {
     "useDefaultGateways": ("All", "None", "Odd"),
     "routability": ("", "Cluster", "a.b/c", "testing.x-k8s.io/sentinel", "odd"),
     "lifetimeType": ("Permanent", "Session", "Odd"),
+    "pattern": ("^/a", "(a)(.*)", "(", "a" * 3000),
+    "substitution": ("/b", r"\\1", r"\\9", "a\nb"),
+    "inline": ("x", "%REQ(x)%", "x" * 5000),
+    "address": ("10.0.0.1", "::1", "127.0.0.1", "a"),
+    "appProtocols": ("gateway.envoyproxy.io/h2c", "gateway.envoyproxy.io/wss", "odd"),
+    "alpnProtocols": ("h2", "http/1.1", "odd"),
+    "minVersion": ("1.2", "1.3", "1.0"),
+    "jsonPath": ("$.name", "$..*", "("),
 }
+PATCHED = (
+    "ingress_http",
+    "ingress_https",
+    "ingress_http/a.com",
+    "a/a/80",
+    "a/a/a",
+    "httproute/a/a",
+)
+"""Names of resources, some of which are there."""
 KIND_TEXTS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "parentRefs": ((GATEWAY, "Gateway"), (GATEWAY, "ListenerSet"), ("", "Service")),
     "parentRef": ((GATEWAY, "Gateway"), ("", "Service")),
-    "backendRefs": (("", "Service"), ("", "Service"), ("", "Service"), ("a.b", "Odd")),
-    "backendRef": (("", "Service"), ("", "Service"), ("a.b", "Odd")),
+    "backendRefs": (
+        *[("", "Service")] * 3,
+        *[(ENVOY_GATEWAY, "Backend")] * 2,
+        ("a.b", "Odd"),
+    ),
+    "backendRef": (("", "Service"), ("", "Service"), (ENVOY_GATEWAY, "Backend"), ("a.b", "Odd")),
+    "extensionRef": (
+        *[(ENVOY_GATEWAY, "HTTPRouteFilter")] * 4,
+        (ENVOY_GATEWAY, "RateLimitFilter"),
+        ("a.b", "Odd"),
+    ),
+    "targetRef": ((GATEWAY, "Gateway"), (GATEWAY, "Gateway"), (GATEWAY, "GatewayClass")),
+    "valueRef": (("", "ConfigMap"), ("", "ConfigMap"), ("", "Secret")),
     "targetRefs": (("", "Service"), ("", "Service"), ("a.b", "Odd")),
     "certificateRefs": (("", "Secret"), ("", "Secret"), ("", "ConfigMap")),
     "clientCertificateRef": (("", "Secret"),),
@@ -83,7 +114,13 @@ _ONE_OF: Mapping[str, Mapping[str, str]] = {
     },
     "requests": {"extensionRef": "ExtensionRef", "externalAuth": "ExternalAuth"},
 }
-WRITTEN = tuple(it for it in KINDS.values() if it.group == GATEWAY and it.kind != "GatewayClass")
+_OF_ENVOY_GATEWAY = frozenset({"HTTPRouteFilter", "Backend", "EnvoyPatchPolicy"})
+WRITTEN = tuple(
+    it
+    for it in KINDS.values()
+    if (it.group == GATEWAY and it.kind != "GatewayClass")
+    or (it.group == ENVOY_GATEWAY and it.kind in _OF_ENVOY_GATEWAY)
+)
 
 
 def document(chance: Random) -> Document:
@@ -103,6 +140,8 @@ def document(chance: Random) -> Document:
 
 
 def _grown(name: str, node: Any, chance: Random) -> Any:
+    if "type" not in node:
+        return chance.choice((1, "7s", {}, {"name": "a", "connect_timeout": "1s"}, [None]))
     grow: Mapping[str, Callable[[str, Any, Random], Any]] = {
         "object": _object,
         "array": _array,
@@ -128,6 +167,13 @@ def _object(name: str, node: Any, chance: Random) -> Any:
         for field, it in node.get("properties", {}).items()
         if field in required or chance.random() < 0.4
     }
+    if name == "endpoints":
+        kept = chance.choice(("fqdn", "ip", "unix"))
+        return {kept: _grown(kept, node["properties"][kept], chance)}
+    if name == "jsonPatches":
+        made["name"] = chance.choice(PATCHED)
+    if name == "valueRef":
+        made["name"] = chance.choice((*NAMES, CONTENT))
     if "kind" in node.get("properties", {}) and name in KIND_TEXTS:
         made["group"], made["kind"] = chance.choice(KIND_TEXTS[name])
     if "type" in made and name in _TYPES:

@@ -10,20 +10,39 @@ from contour.envoy import outputs
 from crds.decode import Decoded, decode
 from dag import tables
 from dag.engine.incremental import Engine
+from dag.plan import PLAN
 from tests.dag.gateway import generated
-from tests.dag.gateway.manifests import gateway_class, service
+from tests.dag.gateway.manifests import configuration, gateway_class, service
 from tests.dag.world import FLEET
 from tests.testbed import pairs
 
 PORTS = "name: a, port: 80}, {name: b, port: 443}, {name: u, port: 80, protocol: UDP"
 
+CONTENTS = "".join(
+    f"""
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: a, namespace: {it}}}
+data: {{response.body: x}}
+---
+apiVersion: v1
+kind: Secret
+type: Opaque
+metadata: {{name: {generated.CONTENT}, namespace: {it}}}
+stringData: {{credential: Bearer x}}
+"""
+    for it in generated.NAMES
+)
+
 
 @pytest.fixture(scope="module", name="engine")
 def _engine() -> Engine:
     """One for all objects, which makes each a change of the one before; up to Envoy's parts."""
-    engine = Engine(outputs.PLAN)
+    engine = Engine(PLAN + outputs.PLAN)
     engine.write(tables.FLEETS, FLEET, True)
-    given = gateway_class()
+    allowed = "enableBackend: true, gateway: {envoyPatchPolicies: {namespaces: [a, b]}}"
+    given = gateway_class() + configuration(allowed) + CONTENTS
     for namespace in generated.NAMES:
         for name in generated.NAMES:
             given += service(name, namespace, PORTS) + pairs.secret(name, namespace)
