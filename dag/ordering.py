@@ -28,7 +28,7 @@ def in_order(
     return tuple(it for _, it in sorted(placed, key=_place))
 
 
-_Rank = tuple[int, int, bool, bool, int, int]
+_Rank = tuple[int, int, bool, bool, int, int, int]
 
 
 def _place(placed: tuple[_Rank, nodes.Route]) -> _Rank:
@@ -45,6 +45,7 @@ def _rank(route: nodes.Route) -> _Rank:
         not match.method,
         -len(match.headers),
         -len(match.queries),
+        -len(match.cookies),
     )
 
 

@@ -259,6 +259,8 @@ def _conditions_of(match: nodes.Match) -> Iterator[str]:
         yield f"header {it.name} {_compared(it.value, is_inverted=it.inverted)}"
     for query in match.queries:
         yield f"query parameter {query.name} {_compared(query.value)}"
+    for cookie in match.cookies:
+        yield f"cookie {cookie.name} {cookie.operator} {cookie.value}"
     if match.is_grpc:
         yield "a gRPC request"
     if match.drawn is not None:

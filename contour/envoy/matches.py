@@ -23,6 +23,8 @@ def write_match(target: pb.RouteMatch, match: nodes.Match) -> None:
         write_header(target.headers.add(name=wanted.name), wanted)
     for query in match.queries:
         write_query(target.query_parameters.add(name=query.name), query.value)
+    for cookie in match.cookies:
+        target.headers.add(name="cookie").string_match.safe_regex.regex = cookie.expression
     if match.is_grpc:
         target.grpc.SetInParent()
     if match.drawn is not None:

@@ -13,7 +13,6 @@ from crds.envoygateway.responseoverride import OverrideBody
 from crds.gateway.filters import HTTPHeaderFilter
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
-from crds.unserved import Unserved
 
 _NonEmpty = Annotated[str, StringConstraints(min_length=1)]
 
@@ -133,7 +132,8 @@ class CookieMatch:
     type: Literal["Exact", "RegularExpression"] = "Exact"
     """How the value of the cookie is compared with `value`. The default is `Exact`."""
     value: Annotated[str, StringConstraints(min_length=1, max_length=4096)]
-    """The value that the cookie must have, or a regular expression for the whole of it."""
+    """The value that the cookie must have, or a regular expression for the whole of it. Of an
+    expression that could match beyond the value nothing is served, and its rules answer 500."""
 
 
 @model
@@ -155,11 +155,9 @@ class HTTPRouteFilterSpec:
     credential_injection: CredentialInjection | None = None
     """Puts a credential into a header of requests before they are sent to backends. Copies of
     requests for mirrors do not have it."""
-    matches: Annotated[tuple[RouteMatch, ...], Unserved(guards=True)] = Field(
-        default=(), max_length=8
-    )
-    """Further conditions on the requests of the rule. They are not served: rules with such a
-    filter answer 500."""
+    matches: tuple[RouteMatch, ...] = Field(default=(), max_length=8)
+    """Further conditions on the requests of the rule: one of these must hold, beside one of the
+    `matches` of the rule. A request that meets none of them goes to another rule."""
 
 
 @model

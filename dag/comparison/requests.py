@@ -14,6 +14,8 @@ def made_up(host: str, at: nodes.Listener | None, match: nodes.Match) -> Iterato
     headers = [it for it in map(_header, match.headers) if it is not None]
     if match.is_grpc:
         headers.append(("content-type", "application/grpc"))
+    cookies = "; ".join(f"{it.name}={it.value}" for it in match.cookies)
+    headers += [("cookie", cookies)] if cookies else []
     queries = "&".join(f"{it.name}={_value(it.value)}" for it in match.queries)
     for path in _paths(match.path):
         request = Request(
@@ -38,6 +40,7 @@ def joined(one: nodes.Match, other: nodes.Match) -> nodes.Match | None:
         tuple(dict.fromkeys((*one.headers, *other.headers))),
         tuple(dict.fromkeys((*one.queries, *other.queries))),
         one.is_grpc or other.is_grpc,
+        cookies=tuple(sorted({*one.cookies, *other.cookies})),
     )
 
 

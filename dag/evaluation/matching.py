@@ -19,14 +19,21 @@ def failures(match: nodes.Match, request: Request) -> Iterator[str]:
         yield f"the method {request.method} is not {match.method}"
     if request.method == "TRACE" and not match.method:
         yield "the route does not ask for the method TRACE by name"
+    yield from _of_fields(match, request)
+    if match.is_grpc and not request.is_call:
+        yield "the content type is not that of gRPC"
+
+
+def _of_fields(match: nodes.Match, request: Request) -> Iterator[str]:
     for wanted in match.headers:
         if not is_header(wanted, request.header(wanted.name)):
             yield f"the header {wanted.name} is not {_told_value(wanted.value, wanted.inverted)}"
     for query in match.queries:
         if not is_query(query, request):
             yield f"the query parameter {query.name} is not {_told_value(query.value)}"
-    if match.is_grpc and not request.is_call:
-        yield "the content type is not that of gRPC"
+    for cookie in match.cookies:
+        if not re2.fullmatch(cookie.expression, request.header("cookie") or ""):
+            yield f"the cookie {cookie.name} is not {cookie.operator} {cookie.value!r}"
 
 
 def is_path(wanted: nodes.Path, path: str) -> bool:

@@ -82,6 +82,7 @@ def _asks_less(wider: nodes.Match, match: nodes.Match) -> bool:
         and wider.drawn is None
         and set(wider.headers) <= set(match.headers)
         and set(wider.queries) <= set(match.queries)
+        and set(wider.cookies) <= set(match.cookies)
     )
 
 
@@ -92,6 +93,7 @@ def shown(match: nodes.Match) -> str:
         for count, noun in (
             (sum(not it.name.startswith(":") for it in match.headers), "header condition"),
             (len(match.queries), "query condition"),
+            (len(match.cookies), "cookie condition"),
         )
         if count
     ]

@@ -29,6 +29,7 @@ from dag.gateway import (
     guards,
     persistence,
     ratelimitfilters,
+    routefilters,
 )
 from dag.gateway.envoypolicies import routeshaping, securityguards
 from dag.gateway.rules import Rules
@@ -69,6 +70,7 @@ def rules(
         at = own.at("rules", index)
         closing = tuple(_closing(marked, strange, at))
         taken, unmatched = _taken(wanted or (matching.every,), at, matching, strange)
+        taken = routefilters.narrowed(view, rule.filters, own.subject, taken)
         closed = _answer(at, is_closed=bool(closing), is_foreign=bool(foreign))
         ruled = _of_rule(_parts(view, rule, taken, at, closed), named[index], rule.name or "")
         shapes = routeshaping.of_rule(view, own.subject, rule.name or "")

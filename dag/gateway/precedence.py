@@ -91,6 +91,7 @@ def _described(match: nodes.Match | None) -> str:
     parts += [f"method {match.method}"] * bool(match.method)
     parts += [f"header {name}" for name in dict.fromkeys(it.name for it in match.headers)]
     parts += [f"query parameter {name}" for name in dict.fromkeys(it.name for it in match.queries)]
+    parts += [f"cookie {name}" for name in dict.fromkeys(it.name for it in match.cookies)]
     kind = "gRPC calls with " if match.is_grpc else ""
     return kind + ", ".join(parts)
 

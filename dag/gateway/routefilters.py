@@ -8,6 +8,7 @@ rule. Elsewhere: credentials (`injections`), the filters of the Gateway API (`fi
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal
 
 from crds.envoygateway import httproutefilter as crd
 from crds.gateway.filters import HTTPHeader, HTTPHeaderFilter, HTTPRouteFilter
@@ -23,7 +24,7 @@ from dag.gateway.resolving import Reference
 from dag.problems import Problem, Refused
 from dag.problems import gateway as problems
 from dag.problems.places import Findings, Place
-from dag.values import headers, substitutions
+from dag.values import cookies, headers, substitutions
 
 KIND = injections.KIND
 OK = 200
@@ -43,6 +44,8 @@ class Meaning:
     """Nothing but a new host."""
     path: nodes.Substitution | None = None
     injection: nodes.Injection | None = None
+    matches: tuple[tuple[nodes.CookieMatch, ...], ...] | None = None
+    """Further conditions on requests: all of one of these."""
     told: tuple[str, ...] = ()
     """Remarks for the owners of routes."""
 
@@ -53,6 +56,7 @@ _PARTS: Mapping[str, str] = {
     "host": "urlRewrite.hostname",
     "path": "urlRewrite.path",
     "injection": "credentialInjection",
+    "matches": "matches",
 }
 """Of which a rule may have each once; their fields in the specification of a filter."""
 
@@ -89,7 +93,7 @@ def policies(
                 raise _refused(at, text)
         for text in (*found.told, *_grpc_remarks(found, at)):
             yield problems.filter_remark(at, f"{KIND} {target}: {text}")
-    if "respond" in claimed and len(claimed) > 1:
+    if "respond" in claimed and len(claimed.keys() - {"matches"}) > 1:
         text = "a rule that is answered by directResponse sends no requests on to be changed"
         raise _refused(references[-1].at, text)
     return made
@@ -122,6 +126,23 @@ def joined(view: View, filters: Iterable[HTTPRouteFilter], namespace: str) -> Me
         if isinstance(one, Meaning):
             result = replace(result, **{it: getattr(one, it) for it in _parts(one)})
     return result
+
+
+def narrowed(
+    view: View, filters: Iterable[HTTPRouteFilter], route: ObjectRef, taken: Iterable[nodes.Match]
+) -> list[nodes.Match]:
+    """The requests that a rule takes, of those that its own matches take.
+
+    Of several filters with conditions none counts, nor of any in a GRPCRoute: the rule is closed
+    then, for all requests that it may have been meant for.
+    """
+    named = {it.extension_ref for it in filters if _is_ours(it) and it.extension_ref}
+    found = (_of(view, NamespacedName(route.namespace, it.name)) for it in named)
+    asked = [it.matches for it in found if isinstance(it, Meaning) and it.matches is not None]
+    if len(asked) != 1 or route.kind == "GRPCRoute":
+        return list(taken)
+    made = (replace(it, cookies=each) for it in taken for each in asked[0])
+    return list(dict.fromkeys(made))
 
 
 def answer(found: nodes.Respond, kind: str) -> nodes.Respond:
@@ -160,7 +181,7 @@ def _taken(filters: Iterable[HTTPRouteFilter]) -> Iterator[str]:
     """The parts of which filters of the Gateway API say something."""
     for it in filters:
         if it.request_redirect is not None:
-            yield from _PARTS
+            yield from (part for part in _PARTS if part != "matches")
         if it.url_rewrite is not None:
             yield "respond"
             if it.url_rewrite.hostname is not None:
@@ -171,7 +192,7 @@ def _taken(filters: Iterable[HTTPRouteFilter]) -> Iterator[str]:
 
 def _grpc_refusal(found: Meaning) -> str | None:
     """Why a rule of a GRPCRoute cannot have a filter; None if it can."""
-    if found.respond is None:
+    if found.respond is None or found.matches is not None:
         return "a GRPCRoute may have a directResponse, and nothing else"
     if found.respond.status < FIRST_FAILURE:
         text = f"answers {found.respond.status}, which gRPC clients take for a success"
@@ -204,9 +225,34 @@ def _meaning(view: View, written: crd.HTTPRouteFilter, place: Place) -> Meaning:
     if spec.credential_injection is not None:
         at = place.at("credentialInjection")
         made = replace(made, injection=injections.injection(view, spec.credential_injection, at))
+    if spec.matches:
+        made = replace(made, matches=tuple(_matches(spec.matches, place)))
     if made == Meaning():
         raise _refused(place, "says nothing that a rule could do")
     return made
+
+
+def _matches(
+    written: Sequence[crd.RouteMatch], place: Place
+) -> Iterator[tuple[nodes.CookieMatch, ...]]:
+    for index, it in enumerate(written):
+        at = place.at("matches", index)
+        if not it.cookies:
+            raise _refused(at, "has no condition")
+        made = {_cookie(each, at.at("cookies", n)) for n, each in enumerate(it.cookies)}
+        yield tuple(sorted(made))
+
+
+def _cookie(written: crd.CookieMatch, at: Place) -> nodes.CookieMatch:
+    if why := cookies.name_refusal(written.name):
+        raise _refused(at.at("name"), f"{written.name[:60]!r} {why}")
+    is_exact = written.type == "Exact"
+    try:
+        made = (cookies.exact if is_exact else cookies.matching)(written.name, written.value)
+    except ValueError as error:
+        raise _refused(at.at("value"), f"{written.value[:60]!r} {error}") from None
+    operator: Literal["exact", "regex"] = "exact" if is_exact else "regex"
+    return nodes.CookieMatch(written.name, operator, written.value, made)
 
 
 def _urls(written: crd.URLRewrite, at: Place) -> Meaning:

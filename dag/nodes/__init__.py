@@ -109,7 +109,7 @@ from dag.nodes.logins import (
     LoginSecrets,
     ProviderEndpoints,
 )
-from dag.nodes.matches import Exact, Match, Path, Prefix, QueryMatch, Regex, Segments
+from dag.nodes.matches import CookieMatch, Exact, Match, Path, Prefix, QueryMatch, Regex, Segments
 from dag.nodes.texts import (
     Format,
     HeaderMatch,
@@ -196,6 +196,7 @@ __all__ = [
     "Compressor",
     "ConnectionLimit",
     "Connections",
+    "CookieMatch",
     "CookieRewrite",
     "Cors",
     "CountedEntry",

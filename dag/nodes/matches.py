@@ -1,5 +1,7 @@
 """What a request must look like for a route to take it."""
 
+from typing import Literal, NamedTuple
+
 from crds.records import dataclass
 from dag.nodes.texts import HeaderMatch, ValueMatch
 
@@ -44,6 +46,17 @@ class QueryMatch:
     value: ValueMatch
 
 
+class CookieMatch(NamedTuple):
+    """A condition on a cookie: that one of this name has such a value."""
+
+    name: str
+    operator: Literal["exact", "regex"]
+    value: str
+    """As it was written."""
+    expression: str
+    """What the whole header `Cookie` must match; it compiled when the node was made."""
+
+
 @dataclass(frozen=True, slots=True)
 class Match:
     """What a request must look like: every condition holds. Routes with equal ones conflict."""
@@ -56,3 +69,4 @@ class Match:
     """Only requests of gRPC (by their content type)."""
     drawn: int | None = None
     """Only requests for which a number below this one is drawn, from 0 to a million; None: all."""
+    cookies: tuple[CookieMatch, ...] = ()  # sorted, without duplicates

@@ -37,6 +37,11 @@ def refusal(expression: str, most: int = MAX_PROGRAM_SIZE) -> str | None:
     return None
 
 
+def matches(expression: str, text: str) -> bool:
+    """Whether an expression that can be served matches the whole of a text."""
+    return re2.fullmatch(expression, text) is not None
+
+
 def quoted(text: str) -> str:
     """An expression that matches exactly this text."""
     return re2.escape(text)

@@ -124,6 +124,8 @@ def _match(match: nodes.Match) -> Iterator[str]:
         yield f"{'!' * header.inverted}{header.name}{_value(header.value)}"
     for query in match.queries:
         yield f"?{query.name}{_value(query.value)}"
+    for cookie in match.cookies:
+        yield f"cookie {cookie.name}{_SIGNS[cookie.operator]}{cookie.value}"
     if match.drawn is not None:
         yield f"up to {match.drawn / 10_000:g}%"
 

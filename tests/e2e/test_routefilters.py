@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
+from dag.evaluation import evaluator
+from dag.evaluation.requests import Request
+from tests.dag.world import FLEET, world
 from tests.e2e.standalone import Answer, Standalone, standalone
 from tests.testbed.processes import wait
 
@@ -257,3 +260,58 @@ def test_an_edit_of_a_filter_a_configmap_or_a_route_takes_effect(filtered: Stand
     filtered.write("edited.yaml", _manifest("edited", "", _SERVICE))
     filtered.until_status(url, 200)
     filtered.remove("edited.yaml")
+
+
+_COOKIES = """---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: cookies}
+spec:
+  parentRefs: [{name: web}]
+  hostnames: [cookies.example.com]
+  rules:
+  - filters: [REF]
+    backendRefs: [BACKEND]
+  - backendRefs: [BACKEND]
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: HTTPRouteFilter
+metadata: {name: cookies}
+spec:
+  directResponse: {statusCode: 418}
+  matches:
+  - cookies:
+    - {name: beta, value: "yes"}
+    - {name: user, type: RegularExpression, value: "^[a-z]+@(one|two)$"}
+  - cookies: [{name: every, type: RegularExpression, value: ".*"}]
+"""
+_REQUESTS: tuple[tuple[str, bool], ...] = (
+    ("", False),
+    ("beta=yes", False),
+    ("beta=yes; user=me@one", True),
+    ("user=me@two;beta=yes", True),
+    ('a=b; user="me@two"; beta="yes"; c', True),
+    ("beta=no; user=me@one", False),
+    ("beta=yes; user=me@one!", False),
+    ("beta=yes; user=x; user=me@one", True),
+    ("xbeta=yes; user=me@one", False),
+    ("a=beta=yes; user=me@one", False),
+    ("every=", True),
+    ("every", False),
+    ("any=every=1", False),
+)
+
+
+def test_cookies_decide_whether_a_rule_takes_a_request(filtered: Standalone) -> None:
+    made = _COOKIES.replace("REF", REF).replace("NAME", "cookies").replace("BACKEND", _SERVICE)
+    filtered.write("cookies.yaml", made)
+    url = "http://cookies.example.com/"
+    filtered.until_status(url, 200)
+    evaluated = world(GIVEN.replace("$one", "80") + made)
+    for cookies, is_taken in _REQUESTS:
+        sent = {"cookie": cookies} if cookies else {}
+        assert (filtered.ask(url, headers=sent).status == 418) == is_taken, cookies
+        asked = Request("cookies.example.com", headers=tuple(sent.items()))
+        found = evaluator.evaluate(evaluated, FLEET, asked).answer
+        assert (found.status == 418) == is_taken, (cookies, found)
+    filtered.remove("cookies.yaml")

@@ -46,10 +46,17 @@ def _injection(chance: Random) -> Document:
     return {"credential": {"valueRef": reference}, "overwrite": chance.random() < 0.5}
 
 
-_PARTS: dict[str, Callable[[Random], Document]] = {
+def _matches(chance: Random) -> list[Document]:
+    value = chance.choice(("a", "b", "a;b"))
+    cookie = {"name": chance.choice("ab"), "value": value}
+    return [{"cookies": [cookie]}, {"cookies": [cookie | {"value": "c"}]}][: chance.choice((1, 2))]
+
+
+_PARTS: dict[str, Callable[[Random], Any]] = {
     "urlRewrite": _rewrite,
     "directResponse": _answer,
     "credentialInjection": _injection,
+    "matches": _matches,
 }
 
 
@@ -174,21 +181,31 @@ def ground() -> list[Document]:
         (f"{GROUP}/v1", "Gateway", "g1", {"gatewayClassName": "k1", "listeners": [http]}),
         (f"{GROUP}/v1", "HTTPRoute", "r1", _ground_route("k1", _SERVICE)),
         (f"{GROUP}/v1", "HTTPRoute", "r2", _ground_route("k2", *map(_of_backend, ("k1", "k2")))),
+        (_VERSION, "HTTPRouteFilter", "k1", {"credentialInjection": _CREDENTIAL}),
+        (_VERSION, "Backend", "k1", {"endpoints": [_ADDRESS]}),
+        (_VERSION, "Backend", "k2", {"endpoints": [_ADDRESS], "fallback": True}),
         ("v1", "Service", "s1", {"ports": [{"name": "http", "port": 80}]}),
         ("projectcontour.io/v1alpha1", "ContourConfiguration", "contour", configuration),
     )
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "k1", "namespace": "a"}}
+    secret |= {"type": "Opaque", "stringData": {"credential": "Bearer a"}}
     old = {"creationTimestamp": "2025-01-01T00:00:00Z"}
     return [
-        {
-            "apiVersion": version,
-            "kind": kind,
-            "metadata": {"name": name} | old | _place(kind),
-            "spec": spec,
-        }
-        for version, kind, name, spec in made
+        secret,
+        *(
+            {
+                "apiVersion": version,
+                "kind": kind,
+                "metadata": {"name": name} | old | _place(kind),
+                "spec": spec,
+            }
+            for version, kind, name, spec in made
+        ),
     ]
 
 
+_CREDENTIAL: Document = {"credential": {"valueRef": {"name": "k1"}}}
+_ADDRESS: Document = {"ip": {"address": "10.0.0.1", "port": 80}}
 _SERVICE: Document = {"name": "s1", "port": 80}
 
 

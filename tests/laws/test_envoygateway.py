@@ -56,6 +56,7 @@ def test_incremental_equals_rebuilt_with_filters_backends_and_patches() -> None:
 
 _MET = (
     *("status_of_Backend", "status_of_EnvoyPatchPolicy", "injected", "rewritten", "answered"),
+    "cookies",
     *("to a Backend", "patched listener", "patched host", "patched cluster", "fallback"),
 )
 
@@ -74,7 +75,9 @@ def _words(world: World) -> Iterator[str]:
 
 def _of_route(route: nodes.Route) -> Iterator[str]:
     action = route.action
-    if isinstance(action, nodes.Respond) and action.status == 403:
+    if route.match.cookies:
+        yield "cookies"
+    if isinstance(action, nodes.Respond) and action.status in {200, 403}:
         yield "answered"
     if not isinstance(action, nodes.Forward):
         return

@@ -14,7 +14,7 @@ KNOWN: dict[type, set[str]] = {
         "match", "action", "origin", "request_headers", "response_headers", "policies",
         "extensions", "attached", "rule", "section",
     },
-    nodes.Match: {"path", "method", "headers", "queries", "is_grpc", "drawn"},
+    nodes.Match: {"path", "method", "headers", "queries", "is_grpc", "drawn", "cookies"},
     nodes.HeaderMatch: {"name", "value", "inverted", "missing_as_empty"},
     nodes.ValueMatch: {"operator", "value", "ignore_case"},
     nodes.QueryMatch: {"name", "value"},

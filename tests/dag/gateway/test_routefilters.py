@@ -194,7 +194,19 @@ def test_a_rule_that_is_answered_needs_no_backend() -> None:
             "directResponse: {header: {set: [{name: Connection, value: close}]}}",
             "spec.directResponse.header.set[0]: 'Connection' belongs to the connection",
         ),
-        ("matches: [{cookies: [{name: a, value: b}]}]", "spec.matches: is not served"),
+        ("matches: [{}]", "spec.matches[0]: has no condition"),
+        (
+            "matches: [{cookies: [{name: a b, value: b}]}]",
+            "spec.matches[0].cookies[0].name: 'a b' is no name of a cookie",
+        ),
+        (
+            "matches: [{cookies: [{name: a, value: a;b}]}]",
+            "spec.matches[0].cookies[0].value: 'a;b' is no value of a cookie",
+        ),
+        (
+            "matches: [{cookies: [{name: a, type: RegularExpression, value: '[!-~]'}]}]",
+            "spec.matches[0].cookies[0].value: '[!-~]' has [!-~], which matches a semicolon",
+        ),
         ("", "spec: says nothing that a rule could do"),
         (
             f"{INLINE}, urlRewrite: {{{PATH}}}",
@@ -260,6 +272,80 @@ def test_two_filters_may_change_two_parts_and_one_may_be_named_twice() -> None:
     assert found.rewrite == nodes.Rewrite(host_header="x-host", path=SUBSTITUTION, tells_host=True)
 
 
+def cookie(name: str, value: str = "v", type_: str = "Exact") -> str:
+    return f"{{name: {name}, value: '{value}', type: {type_}}}"
+
+
+def matches(*groups: str) -> str:
+    """Conditions, of which those of each group must hold together."""
+    return f"matches: [{', '.join(f'{{cookies: [{it}]}}' for it in groups)}]"
+
+
+REWRITING = f"urlRewrite: {{{PATH}}}"
+REDIRECT = "{type: RequestRedirect, requestRedirect: {hostname: b.com}}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "rule", "expected"),
+    [
+        (matches(cookie("a")), "", ["/a/... cookie a=v -> default/s1:80"]),
+        (
+            matches(cookie("b") + ", " + cookie("a"), cookie("c", "w.*", "RegularExpression")),
+            "",
+            [
+                "/a/... cookie a=v cookie b=v -> default/s1:80",
+                "/a/... cookie c~w.* -> default/s1:80",
+            ],
+        ),
+        (f"{matches(cookie('a'))}, {INLINE}", "", ["/a/... cookie a=v -> 503"]),
+        (f"{matches(cookie('a'))}, {REWRITING}", "", ["/a/... cookie a=v -> default/s1:80"]),
+        (matches(cookie("a")), filtered(ref(), REDIRECT, backend=""), ["/a/... cookie a=v -> "]),
+        (matches(cookie("a")), filtered(ref(), ref()), ["/a/... cookie a=v -> default/s1:80"]),
+        (
+            matches(cookie("a")),
+            f"{{matches: [{{path: {{value: /a}}}}, {{headers: [{{name: x, value: y}}]}}], "
+            f"filters: [{ref()}], backendRefs: [{{name: s1, port: 80}}]}}",
+            ["/a/... cookie a=v -> default/s1:80", "/ x=y cookie a=v -> default/s1:80"],
+        ),
+        (
+            f"{matches(cookie('a'))}, {REWRITING}",
+            filtered(core("hostname: b.com"), ref(), ref("missing")),
+            ["/a/... cookie a=v -> 500"],
+        ),
+    ],
+)
+def test_only_requests_with_cookies_are_of_the_rule(
+    spec: str, rule: str, expected: list[str]
+) -> None:
+    it = world(GIVEN + filter_(spec) + route("r", rule or filtered(), to("s2")))
+    *found, rest = routes(it, "*")
+    assert rest == "/ -> default/s2:80"
+    assert len(found) == len(expected), found
+    assert all(map(str.startswith, found, expected)), found
+
+
+def test_more_cookies_come_first_and_behind_all_that_the_gateway_api_orders() -> None:
+    headed = "{matches: [{headers: [{name: x, value: y}]}], backendRefs: [{name: s2, port: 80}]}"
+    rules = (
+        f"{{filters: [{ref(it)}], backendRefs: [{{name: s1, port: 80}}]}}" for it in ("one", "two")
+    )
+    made = filter_(matches(cookie("a")), "one")
+    made += filter_(matches(cookie("a") + ", " + cookie("b")), "two")
+    it = world(GIVEN + made + route("r", *rules, headed, to("s2")))
+    assert routes(it, "*") == [
+        "/ x=y -> default/s2:80",
+        "/ cookie a=v cookie b=v -> default/s1:80",
+        "/ cookie a=v -> default/s1:80",
+        "/ -> default/s2:80",
+    ]
+
+
+def test_two_filters_with_cookies_close_the_rule_for_everybody() -> None:
+    both = filter_(matches(cookie("a"))) + filter_(matches(cookie("b")), "other")
+    found = refusal(both, rule=filtered(ref(), ref("other")))
+    assert "HTTPRouteFilter default/it has matches, too, which a rule may have once" in found
+
+
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
@@ -298,6 +384,10 @@ def grpc_messages(engine: Engine) -> list[str]:
     [
         ("directResponse: {}", "statusCode: answers 200, which gRPC clients take for a success"),
         (f"urlRewrite: {{{PATH}}}", "a GRPCRoute may have a directResponse, and nothing else"),
+        (
+            f"directResponse: {{statusCode: 403}}, {matches(cookie('a'))}",
+            "a GRPCRoute may have a directResponse, and nothing else",
+        ),
     ],
 )
 def test_in_a_grpc_route_some_filters_close_the_rule(spec: str, told: str) -> None:
