@@ -142,6 +142,9 @@ def _told(view: View, key: NamespacedName) -> Iterator[Problem]:
     kinds, fields = sorted(view.bucket(STREAMED, key)), tuple(_of_requests_alone(found.spec))
     if kinds and fields:
         yield complaints.no_effect_on_streams(own, fields, ", ".join(f"{it}s" for it in kinds))
+    fields = tuple(_of_tcp_alone(found.spec))
+    if "UDPRoute" in kinds and fields:
+        yield complaints.no_effect_on_datagrams(own, fields)
     unasked = sorted(view.bucket(UNASKED, key))
     if unasked:
         more = " and others" if len(unasked) > MOST_NAMED else ""
@@ -174,6 +177,21 @@ def _of_requests_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
         "http2": spec.http2,
         "useClientProtocol": spec.use_client_protocol or None,
     }
+    yield from (name for name, it in whole.items() if it is not None)
+
+
+def _of_tcp_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
+    """The fields of a policy that say how connections of TCP are opened and kept, which Envoy's
+    proxy for UDP has none of."""
+    tcp = spec.timeout.tcp if spec.timeout is not None else None
+    if tcp is not None and tcp.connect_timeout is not None:
+        yield "timeout.tcp.connectTimeout"
+    opened = spec.connection
+    if opened is not None and opened.buffer_limit is not None:
+        yield "connection.bufferLimit"
+    if opened is not None and opened.preconnect is not None:
+        yield "connection.preconnect"
+    whole = {"tcpKeepalive": spec.tcp_keepalive, "proxyProtocol": spec.proxy_protocol}
     yield from (name for name, it in whole.items() if it is not None)
 
 

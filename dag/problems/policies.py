@@ -78,6 +78,13 @@ def no_effect_on_streams(owner: Place, fields: tuple[str, ...], kinds: str) -> P
     return Problem(owner.subject, ConditionType.Accepted, Gateway.Accepted, message, "warning")
 
 
+def no_effect_on_datagrams(owner: Place, fields: tuple[str, ...]) -> Problem:
+    """Fields about TCP, of a policy that is for UDPRoutes, too."""
+    paths = ", ".join(owner.at(it).path for it in fields)
+    message = f"{paths}: has no effect on UDPRoutes, whose backends get packets of UDP"
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.Accepted, message, "warning")
+
+
 def policy_closes_streams(owner: Place, kinds: str) -> Problem:
     """A policy that is to guard streams, for which no guard is served."""
     why = f"is not served for streams, so all connections of its {kinds} are closed"

@@ -1,5 +1,6 @@
 """Clusters, and their names."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -195,3 +196,27 @@ def _options(node: nodes.Cluster) -> Any:
     return http_protocol_options_pb2.HttpProtocolOptions.FromString(
         next(iter(packed.values())).value
     )
+
+
+@pytest.mark.parametrize(
+    ("node", "place"),
+    [
+        (world.cluster(connections=nodes.Connections(max_requests=3)), "explicit_http_config"),
+        (world.cluster(protocol="tls", prefers_http2=True), "auto_config"),
+        (
+            world.cluster(connections=nodes.Connections(follows_client=True)),
+            "use_downstream_protocol_config",
+        ),
+    ],
+)
+def test_the_case_of_headers_is_kept_however_http_1_is_chosen(
+    node: nodes.Cluster, place: str
+) -> None:
+    assert not _keeps_case(node, place)
+    connections = replace(node.connections or nodes.Connections(), keeps_case=True)
+    assert _keeps_case(replace(node, connections=connections), place)
+
+
+def _keeps_case(node: nodes.Cluster, place: str) -> bool:
+    http1 = getattr(_options(node), place).http_protocol_options
+    return bool(http1.header_key_format.HasField("stateful_formatter"))

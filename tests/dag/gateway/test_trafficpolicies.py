@@ -619,10 +619,35 @@ def test_what_a_policy_says_of_requests_is_told_where_it_is_for_streams(field: s
 
 
 def test_what_a_policy_says_of_connections_holds_for_streams_in_silence() -> None:
-    raw = gateway_class() + gateway("gw", listener("udp", 9000, "UDP")) + service("s1")
-    raw += stream_route("UDPRoute", "t", "{name: s1, port: 80}")
+    raw = gateway_class() + gateway("gw", listener("tcp", 9000, "TCP")) + service("s1")
+    raw += stream_route("TCPRoute", "t", "{name: s1, port: 80}")
     spec = "timeout: {tcp: {connectTimeout: 3s}}, healthCheck: {active: {type: TCP}}"
     it = world(raw + policy("p", spec, GATEWAY))
+    assert message(it, "p") == "True/Accepted: the policy applies"
+
+
+OF_TCP = {
+    "timeout.tcp.connectTimeout": "timeout: {tcp: {connectTimeout: 3s}}",
+    "connection.bufferLimit": "connection: {bufferLimit: 1Mi}",
+    "connection.preconnect": "connection: {preconnect: {perEndpointPercent: 150}}",
+    "tcpKeepalive": "tcpKeepalive: {probes: 3}",
+    "proxyProtocol": "proxyProtocol: {version: V1}",
+}
+
+
+@pytest.mark.parametrize("field", OF_TCP)
+def test_what_a_policy_says_of_tcp_is_told_where_it_is_for_datagrams(field: str) -> None:
+    ports = listener("tcp", 9000, "TCP"), listener("udp", 9000, "UDP")
+    given = gateway_class() + gateway("gw", *ports) + service("s1")
+    given += stream_route("TCPRoute", "t", "{name: s1, port: 80}")
+    it = world(
+        given + policy("p", f"{OF_TCP[field]}, healthCheck: {{active: {{type: TCP}}}}", GATEWAY)
+    )
+    assert message(it, "p") == "True/Accepted: the policy applies"
+    apply(it, stream_route("UDPRoute", "u", "{name: s1, port: 80}"))
+    told = f"spec.{field}: has no effect on UDPRoutes, whose backends get packets of UDP"
+    assert told in accepted(it, "p")
+    delete(it, "UDPRoute", "u")
     assert message(it, "p") == "True/Accepted: the policy applies"
 
 
