@@ -10,13 +10,16 @@ from typing import Any, NamedTuple, TypeAlias
 
 from crds import httpproxy
 from crds.envoygateway.backend import Backend
+from crds.envoygateway.clienttls import ClientAuthority, RevocationList
 from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
 from crds.envoygateway.httproutefilter import HTTPRouteFilter
+from crds.envoygateway.policycredentials import SecretReference
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.envoygateway.securitypolicy import SecurityPolicy
 from crds.extensionservice import ExtensionService
 from crds.gateway.gateway import Gateway
 from crds.gateway.listenerset import ListenerSet
+from crds.gateway.references import BackendObjectReference
 from crds.gateway.telemetrypolicy import XTelemetryPolicy
 from crds.gateway.xbackend import XBackend
 from crds.httpproxy import HTTPProxy
@@ -180,7 +183,12 @@ def _of_route_filter(found: HTTPRouteFilter) -> Wishes:
         yield at, _object(asked.credential.value_ref, found)
 
 
-def _referring(at: str, references: Sequence[Any], found: Any) -> Wishes:
+_Reference: TypeAlias = BackendObjectReference | SecretReference | ClientAuthority | RevocationList
+
+
+def _referring(
+    at: str, references: Sequence[_Reference], found: SecurityPolicy | ClientTrafficPolicy
+) -> Wishes:
     for index, it in enumerate(references):
         yield f"{at}[{index}]", _object(it, found)
 
