@@ -5,18 +5,15 @@ more labels, never `x` itself.
 """
 
 import ipaddress
+import re
 from collections.abc import Iterator
-from functools import lru_cache
 
-import re2
-
-_NAME = re2.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*")
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*")
 
 EVERY = "*"
 """Every host."""
 
 
-@lru_cache(maxsize=65536)  # several rules ask about each host
 def refusal(host: str) -> str | None:
     """Why this cannot be the name of a host, as the end of a sentence; None if it can."""
     name = host.removeprefix("*.")
@@ -24,7 +21,7 @@ def refusal(host: str) -> str | None:
         return "is longer than 253 characters"
     if not _NAME.fullmatch(name):
         return "is not a lower-case DNS name, or `*.` and a DNS name"
-    if _is_address(name):
+    if name[-1].isdigit() and _is_address(name):  # as few names end
         return "is an IP address, not a DNS name"
     return None
 
