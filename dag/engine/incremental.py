@@ -11,28 +11,29 @@ pushed on write (Adapton).
 """
 
 import itertools
-from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from dag.engine.memos import (
     DEMANDED,
-    Members,
+    Answers,
+    Buckets,
     Memo,
     Readable,
     Readers,
+    Rows,
     Seen,
-    Source,
+    States,
     each,
     entered,
-    grouped,
     is_live,
     joined,
     left,
     pairs,
     without,
 )
-from dag.engine.view import B, Change, Index, K, M, Plan, Query, Table, V
+from dag.engine.view import B, Change, Index, K, Kept, M, Plan, Query, Table, V
 from dag.engine.work import QueryCycleError, RuleFailedError, Work
 
 
@@ -41,41 +42,52 @@ class Engine:
 
     def __init__(self, plan: Plan) -> None:
         self.work = Work()
-        self._rows: defaultdict[Table[Any, Any], dict[Any, Any]] = defaultdict(dict)
-        self._buckets: dict[Index[Any, Any], dict[Any, Members]] = {it: {} for it in plan.indexes}
-        self._seen: defaultdict[Source, dict[Any, Seen]] = defaultdict(dict)
-        self._memos: defaultdict[Query[Any, Any], dict[Any, Memo]] = defaultdict(dict)
-        self._indexes_of = grouped((it.source, it) for it in plan.indexes)
-        self._kept_over = grouped((it.over, it) for it in plan.kept)
-        self._published = frozenset(plan.published)
+        self._plan = plan
         stages = dict.fromkeys([*(it.query for it in plan.kept), *plan.published])
         sources = (it.source for it in plan.indexes if isinstance(it.source, Query))
         self._stage = {it: n for n, it in enumerate(dict.fromkeys([*stages, *sources]))}
+        self._buckets = {it: Buckets(it, self._kept_over(it)) for it in plan.indexes}
+        self._rows: States[Table[Any, Any], Rows] = States(self._of_table)
+        self._answers: States[Query[Any, Any], Answers] = States(self._of_query)
         self._running: list[Memo] = []
         self._reads: dict[Readable, Any] = {}  # of what runs now
         self._due: list[deque[Memo]] = [deque() for _ in self._stage]
         self._first = len(self._due)  # no earlier stage has anything due
         self._stamp = itertools.count(1)
-        self._before: dict[tuple[Query[Any, Any], Any], Any] = {}
+        self._before: dict[Memo, Any] = {}  # answers of published queries
+        self._has_forgotten = False  # one of these: another may be in its place
         self._unread: set[Memo] = set()
         self._failed: set[Memo] = set()
+
+    def _of_table(self, table: Table[Any, Any]) -> Rows:
+        return Rows(self._indexes_of(table), self._kept_over(table))
+
+    def _of_query(self, query: Query[Any, Any]) -> Answers:
+        is_published = query in self._plan.published
+        return Answers(query, self._indexes_of(query), self._stage.get(query), is_published)
+
+    def _indexes_of(self, source: Table[Any, Any] | Query[Any, Any]) -> tuple[Buckets, ...]:
+        return tuple(self._buckets[it] for it in self._plan.indexes if it.source is source)
+
+    def _kept_over(self, over: Table[Any, Any] | Index[Any, Any]) -> tuple[Kept, ...]:
+        return tuple(it for it in self._plan.kept if it.over is over)
 
     # Writing and settling.
 
     def write(self, table: Table[K, V], key: K, value: V | None) -> None:
         """Puts a row, or removes it with None. An equal row changes nothing."""
         rows = self._rows[table]
-        old = rows.get(key)
+        old = rows.values.get(key)
         if old is value or old == value:
             return
         if value is None:
-            del rows[key]
+            del rows.values[key]
         else:
-            rows[key] = value
-        self._alter(table, key, value)
-        self._index(table, key, old, value)
+            rows.values[key] = value
+        self._alter(rows.seen, key, value)
+        self._index(rows.indexes, key, old, value)
         if (old is None) != (value is None):
-            self._keep(table, key, born=old is None)
+            self._keep(rows.kept, key, born=old is None)
 
     def settle(self) -> list[Change]:
         """Brings every kept answer up to date; the published answers that really changed."""
@@ -93,14 +105,16 @@ class Engine:
                 break
             self._forget_unread()
         before, self._before = self._before, {}
-        for (query, key), old in before.items():
-            new = self.answer(query, key)
+        forgot, self._has_forgotten = self._has_forgotten, False
+        for memo, old in _firsts(before) if forgot else before.items():
+            query, key = memo.of.query, memo.key
+            new = self.answer(query, key) if forgot else memo.answer
             if new is not old and new != old:
                 yield Change(query, key, old, new)
 
     def answer(self, query: Query[K, V], key: K) -> V | None:
         """The answer as it was last settled, from outside; None where there is none."""
-        memo = self._memos.get(query, {}).get(key)
+        memo = self._answers[query].memos.get(key)
         return memo.answer if memo is not None else None
 
     def answers(self, query: Query[K, V]) -> Iterator[tuple[K, V]]:
@@ -108,7 +122,7 @@ class Engine:
 
         The engine may settle between two of them: keys that are new then are not listed.
         """
-        memos = self._memos.get(query, {})
+        memos = self._answers[query].memos
         for key in tuple(memos):
             memo = memos.get(key)
             if memo is not None and memo.answer is not None:
@@ -116,7 +130,7 @@ class Engine:
 
     def row(self, table: Table[K, V], key: K) -> V | None:
         """A row as it was last written, from outside; None where there is none."""
-        value: V | None = self._rows.get(table, {}).get(key)
+        value: V | None = self._rows[table].values.get(key)
         return value
 
     def rows(self, table: Table[K, V]) -> Iterator[tuple[K, V]]:
@@ -124,38 +138,43 @@ class Engine:
 
         Rows may be written between two of them: those that are new then are not listed.
         """
-        rows = self._rows.get(table, {})
+        rows = self._rows[table].values
         for key in tuple(rows):
             if key in rows:
                 yield key, rows[key]
 
     def size(self, table: Table[K, V]) -> int:
         """How many rows a table has."""
-        return len(self._rows.get(table, ()))
+        return len(self._rows[table].values)
 
     @property
     def failures(self) -> Sequence[tuple[Query[Any, Any], Any, Exception]]:
         """The rules that raised when they last ran: bugs; their last good answers still stand."""
-        return [(it.query, it.key, it.failure) for it in self._failed if it.failure is not None]
+        return [(it.of.query, it.key, it.failure) for it in self._failed if it.failure is not None]
 
     # The view that rules see.
 
     def read(self, table: Table[K, V], key: K) -> V | None:
-        value: V | None = self._rows[table].get(key)
-        self._look(table, key, value)
+        rows = self._rows[table]
+        value: V | None = rows.values.get(key)
+        self._look(rows.seen, key, value)
         return value
 
     def bucket(self, index: Index[B, M], key: B) -> frozenset[M]:
-        self._look(index, key, 0)
-        return frozenset(self._buckets[index].get(key, ()))
+        buckets = self._buckets[index]
+        self._look(buckets.seen, key, 0)
+        members = buckets.members.get(key)
+        return frozenset(members) if members else _NO_MEMBERS
 
     def count(self, index: Index[B, M], key: B) -> int:
-        number = len(self._buckets[index].get(key, ()))
-        self._look(index.size, key, number)
+        buckets = self._buckets[index]
+        number = len(buckets.members.get(key, ()))
+        self._look(buckets.sizes_seen, key, number)
         return number
 
     def ask(self, query: Query[K, V], key: K) -> V:
-        memo = self._memos[query].get(key) or self._new(query, key)
+        answers = self._answers[query]
+        memo = answers.memos.get(key) or self._new(answers, key)
         if memo.stale:
             self._refresh(memo)
         if self._running:
@@ -169,26 +188,26 @@ class Engine:
         if self._running:
             self._reads.setdefault(memo, DEMANDED)
 
-    def _look(self, source: Source, key: Any, now: Any) -> None:
+    def _look(self, known: dict[Any, Seen], key: Any, now: Any) -> None:
         """Notes a read; `now` is what is there if nobody has looked at it yet."""
         if not self._running:
             return
-        known = self._seen[source]
         seen = known.get(key)
         if seen is None:
             seen = known[key] = Seen(key, now, (), known)
         self._reads[seen] = seen.answer
 
-    def _new(self, query: Query[Any, Any], key: Any) -> Memo:
-        memo = self._memos[query][key] = Memo(key, None, (), query)
+    def _new(self, answers: Answers, key: Any) -> Memo:
+        memo = answers.memos[key] = Memo(key, None, (), answers)
         if not self._running:
             self._unread.add(memo)
         return memo
 
     def _to_be_settled(self, query: Query[Any, Any], key: Any) -> Memo:
-        memo = self._memos[query].get(key)
+        answers = self._answers[query]
+        memo = answers.memos.get(key)
         if memo is None:
-            memo = self._new(query, key)
+            memo = self._new(answers, key)
             self._schedule(memo)
         return memo
 
@@ -196,7 +215,7 @@ class Engine:
 
     def _refresh(self, memo: Memo) -> None:
         if memo.running:
-            path = [f"{it.query.name}({it.key})" for it in [*self._running, memo]]
+            path = [f"{it.of.query.name}({it.key})" for it in [*self._running, memo]]
             raise QueryCycleError(" -> ".join(path))
         if memo.answered and memo.failure is None and self._are_as_seen(memo):
             memo.stale = False
@@ -220,7 +239,7 @@ class Engine:
         memo.running, failure, answer = True, None, memo.answer
         self._running.append(memo)
         try:
-            answer = memo.query.rule(self, memo.key)
+            answer = memo.of.query.rule(self, memo.key)
         except QueryCycleError:
             raise
         except Exception as raised:  # one rule's bug must not stop the others
@@ -249,11 +268,11 @@ class Engine:
             return
         memo.answer = answer
         self._report(memo, old)
-        self._index(memo.query, memo.key, old, answer)
+        self._index(memo.of.indexes, memo.key, old, answer)
 
     def _report(self, memo: Memo, old: Any) -> None:
-        if memo.query in self._published:
-            self._before.setdefault((memo.query, memo.key), old)
+        if memo.of.is_published:
+            self._before.setdefault(memo, old)
 
     # Who reads what.
 
@@ -263,8 +282,12 @@ class Engine:
             for source, seen in reads.items():  # most of what is ever read is read here
                 if seen is DEMANDED:
                     self._join(memo, source, demanded=True)
+                elif not (readers := source.readers):
+                    source.readers = memo
+                elif type(readers) is set:
+                    readers.add(memo)
                 else:
-                    source.readers = joined(source.readers, memo)
+                    source.readers = joined(readers, memo)
             return
         was = {(source, seen is DEMANDED) for source, seen in pairs(before)}
         now = {(source, seen is DEMANDED) for source, seen in reads.items()}
@@ -290,9 +313,9 @@ class Engine:
         elif not is_live(source):
             self._unread.add(source)
 
-    def _alter(self, source: Source, key: Any, now: Any) -> None:
+    def _alter(self, known: dict[Any, Seen], key: Any, now: Any) -> None:
         """A row, a bucket or its size is different."""
-        seen = self._seen[source].get(key)
+        seen = known.get(key)
         if seen is not None:
             seen.answer = now
             self._wake(seen.readers)
@@ -310,7 +333,7 @@ class Engine:
 
     def _schedule(self, memo: Memo) -> None:
         """To be settled in its turn, if its query has one."""
-        stage = self._stage.get(memo.query)
+        stage = memo.of.stage
         if stage is not None:
             self._due[stage].append(memo)
             self._first = min(self._first, stage)
@@ -326,44 +349,49 @@ class Engine:
     def _forget_unread(self) -> None:
         while self._unread:
             memo = self._unread.pop()
-            if is_live(memo) or self._memos[memo.query].get(memo.key) is not memo:
+            if is_live(memo) or memo.of.memos.get(memo.key) is not memo:
                 continue
-            del self._memos[memo.query][memo.key]
+            del memo.of.memos[memo.key]
             self._failed.discard(memo)
             self._subscribe(memo, {})
+            if memo.of.is_published:
+                self._has_forgotten = True
             if memo.answer is not None:
                 self._report(memo, memo.answer)
-                self._index(memo.query, memo.key, memo.answer, None)
+                self._index(memo.of.indexes, memo.key, memo.answer, None)
 
     # Indexes and what is kept over their buckets.
 
-    def _index(self, source: Any, key: Any, old: Any, new: Any) -> None:
-        for index in self._indexes_of.get(source, ()):
-            was = set(index.entries(key, old)) if old is not None else _NO_ENTRIES
-            now = set(index.entries(key, new)) if new is not None else _NO_ENTRIES
-            for bucket, member in was - now if now else was:
-                self._count_member(index, bucket, member, -1)
-            for bucket, member in now - was if was else now:
-                self._count_member(index, bucket, member, +1)
+    def _index(self, indexes: Iterable[Buckets], key: Any, old: Any, new: Any) -> None:
+        for buckets in indexes:
+            entries = buckets.index.entries
+            was = _distinct(entries(key, old)) if old is not None else ()
+            now = _distinct(entries(key, new)) if new is not None else ()
+            for bucket, member in was:
+                if (bucket, member) not in now:
+                    self._count_member(buckets, bucket, member, -1)
+            for bucket, member in now:
+                if (bucket, member) not in was:
+                    self._count_member(buckets, bucket, member, +1)
 
-    def _count_member(self, index: Index[Any, Any], key: Any, member: Any, step: int) -> None:
-        buckets = self._buckets[index]
-        members = buckets.get(key, ())
+    def _count_member(self, buckets: Buckets, key: Any, member: Any, step: int) -> None:
+        members = buckets.members.get(key, ())
         before = len(members)
         members = entered(members, member) if step > 0 else left(members, member)
         if members:
-            buckets[key] = members
+            buckets.members[key] = members
         else:
-            del buckets[key]
+            del buckets.members[key]
         if len(members) == before:
             return
-        self._alter(index, key, next(self._stamp))
-        self._alter(index.size, key, len(members))
+        self._alter(buckets.seen, key, next(self._stamp))
+        self._alter(buckets.sizes_seen, key, len(members))
         if not before or not members:
-            self._keep(index, key, born=not before)
+            self._keep(buckets.kept, key, born=not before)
 
-    def _keep(self, source: Any, key: Any, *, born: bool) -> None:
-        for kept in self._kept_over.get(source, ()):
+    def _keep(self, over: Iterable[Kept], key: Any, *, born: bool) -> None:
+        """What is kept over a row or a bucket comes or goes with it."""
+        for kept in over:
             memo = self._to_be_settled(kept.query, kept.key(key))
             memo.holders += 1 if born else -1
             if is_live(memo):
@@ -372,4 +400,20 @@ class Engine:
                 self._unread.add(memo)
 
 
-_NO_ENTRIES: frozenset[Any] = frozenset()
+def _firsts(before: dict[Memo, Any]) -> Iterator[tuple[Memo, Any]]:
+    """Of several in one place, the first: the answer that was reported last."""
+    told: set[Any] = set()
+    for memo, old in before.items():
+        place = (memo.of, memo.key)
+        if place not in told:
+            told.add(place)
+            yield memo, old
+
+
+def _distinct(entries: Iterable[tuple[Any, Any]]) -> Collection[tuple[Any, Any]]:
+    """Each once. One alone, as most are, need not be hashed."""
+    found = tuple(entries)
+    return found if len(found) < 2 else frozenset(found)
+
+
+_NO_MEMBERS: frozenset[Any] = frozenset()

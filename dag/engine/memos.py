@@ -1,16 +1,16 @@
-"""What the engine remembers: answers, and who reads what.
+"""What the engine remembers: rows, buckets and answers, and who reads what.
 
 There are some twenty answers for each host, and as many rows and buckets that their rules looked
-at, so what is nearly always empty or has one member is no set, list or dict of its own.
+at, so what is nearly always empty or has one member is no set, list or dict of its own. What is
+known of a table, an index or a query stands in one place, so that a read looks it up once.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, overload
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from dag.engine.view import Index, Query, Size, Table
+from dag.engine.view import Index, Kept, Query
 
-Source: TypeAlias = "Table[Any, Any] | Size | Index[Any, Any]"
 Readable: TypeAlias = "Memo | Seen"
 Readers: TypeAlias = "Memo | tuple[Memo, ...] | set[Memo]"
 """Each once: one as itself, a few as a tuple."""
@@ -45,7 +45,7 @@ class Seen(Cell):
 class Memo(Cell):
     """An answer, or one that is yet to be found."""
 
-    query: Query[Any, Any]
+    of: "Answers"
     reads: Sequence[Any] = ()  # every cell that was read, then what was seen of each
     holders: int = 0  # keepers and demanders
     stale: bool = True
@@ -116,17 +116,49 @@ def left(members: Members, member: Any) -> Members:
     return members
 
 
-G = TypeVar("G")
-I = TypeVar("I")  # noqa: E741
+@dataclass(slots=True, eq=False)
+class Buckets:
+    """An index as an engine has it."""
+
+    index: Index[Any, Any]
+    kept: Sequence[Kept]  # over its buckets
+    members: dict[Any, Members] = field(default_factory=dict)
+    seen: dict[Any, Seen] = field(default_factory=dict)
+    sizes_seen: dict[Any, Seen] = field(default_factory=dict)
 
 
-@overload
-def grouped(pairs: Iterable[tuple[G, I]]) -> dict[G, list[I]]: ...
-@overload
-def grouped(pairs: Iterable[tuple[Any, I]]) -> dict[Any, list[I]]: ...
-def grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    """The second halves of the pairs, in order, by the first."""
-    groups: dict[Any, list[Any]] = {}
-    for key, item in pairs:
-        groups.setdefault(key, []).append(item)
-    return groups
+@dataclass(slots=True, eq=False)
+class Rows:
+    """A table as an engine has it."""
+
+    indexes: Sequence[Buckets]
+    kept: Sequence[Kept]
+    values: dict[Any, Any] = field(default_factory=dict)
+    seen: dict[Any, Seen] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Answers:
+    """A query as an engine has it."""
+
+    query: Query[Any, Any]
+    indexes: Sequence[Buckets]
+    stage: int | None  # in which its answers are settled; None: when they are asked for
+    is_published: bool
+    memos: dict[Any, Memo] = field(default_factory=dict)
+
+
+N = TypeVar("N")
+S = TypeVar("S")
+
+
+class States(dict[N, S], Generic[N, S]):
+    """What an engine has of each noun, from when it is first used."""
+
+    def __init__(self, made: Callable[[N], S]) -> None:
+        super().__init__()
+        self._made = made
+
+    def __missing__(self, noun: N) -> S:
+        found = self[noun] = self._made(noun)
+        return found

@@ -76,17 +76,9 @@ class Index(Generic[B, M]):
         self.name = name
         self.source = source
         self.entries = entries
-        self.size = Size(self)
 
     def __repr__(self) -> str:
         return f"<index {self.name}>"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Size:
-    """The number of members of an index's buckets, as something that can be read."""
-
-    index: Index[Any, Any]
 
 
 class View(Protocol):

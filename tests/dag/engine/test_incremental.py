@@ -230,9 +230,9 @@ def test_forgotten_answers_leave_nothing_behind() -> None:
         engine.write(GROUPS, group, None)
     engine.write(WORDS, "x", None)
     engine.settle()
-    assert not [memos for memos in engine._memos.values() if memos]
-    assert not any(engine._buckets.values())
-    assert not any(engine._seen.values())
+    assert not any(it.memos for it in engine._answers.values())
+    assert not any(it.values or it.seen for it in engine._rows.values())
+    assert not any(it.members or it.seen or it.sizes_seen for it in engine._buckets.values())
 
 
 @pytest.mark.parametrize("seed", range(300))
