@@ -96,7 +96,8 @@ def _plain(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> resources
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
     traits = _traits(view, key)
-    part = resources.part(virtual_hosts.encoded(node, called, traits), used.values(), node.origins)
+    body = virtual_hosts.encoded(node, called, traits)
+    part = resources.part(body, used.values(), node.origins, hosts=(key.host,))
     if (older := releases.for_older(node)) is not None:
         part = _with_older(part, virtual_hosts.encoded(older, called, traits))
     return part
@@ -151,7 +152,8 @@ def _is_stream(view: View, key: nodes.HostKey) -> bool:
 
 
 def _pieces(view: View, key: nodes.HostKey, part: resources.Part) -> Pieces:
-    part = replace(part, hosts=(key.host,))
+    if not part.hosts:
+        part = replace(part, hosts=(key.host,))
     tables = shards.tables_of(key.listener, key.host, sharded=view.ask(policy.sharded, ()))
     return tuple(resources.Change(names.routes(it), key.host, part) for it in tables)
 

@@ -114,16 +114,24 @@ def part(
     origins: Iterable[Origin] = (),
     audience: frozenset[str] | None = None,
     by_zone: Mapping[str, bytes] | None = None,
+    hosts: tuple[str, ...] = (),
 ) -> Part:
     """A part of these bytes for this audience, with other bytes for clients in some zones. Its
-    digest is that of all of it."""
+    digest is that of all of it. `hosts`: those that it is about."""
     told = [body, *(it.encode() for it in sorted(audience or ()))]
     others: dict[str, Part] = {}
     for zone, its in sorted((by_zone or {}).items()):
         others[zone] = Part(its, digest(its), audience=audience)
         told += (zone.encode(), its)
-    about = (frozenset(needs), tuple(origins))
-    return Part(body, digest(b"\0".join(told)), *about, audience=audience, by_zone=others or None)
+    return Part(
+        body,
+        digest(b"\0".join(told)),
+        frozenset(needs),
+        tuple(origins),
+        hosts=hosts,
+        audience=audience,
+        by_zone=others or None,
+    )
 
 
 def digest(body: bytes) -> bytes:

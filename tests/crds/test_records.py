@@ -20,6 +20,21 @@ class Point:
     tags: list[str] = field(default_factory=list, hash=False)
 
 
+@records.dataclass(frozen=True, slots=True)
+class Pair:
+    """Two values, of which one is a name; no default is made for an object."""
+
+    key: str
+    value: int = 7
+
+
+@records.dataclass(frozen=True, slots=True)
+class Labelled(Pair):
+    """One with a label more."""
+
+    label: str = ""
+
+
 @records.dataclass(frozen=True, slots=True, kw_only=True)
 class Named(Point):
     """One with a name that is checked."""
@@ -69,21 +84,27 @@ def test_arguments_defaults_and_checks_are_those_of_a_dataclass() -> None:
         Point()  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="a name is required"):
         Named(1, name="")
+    assert (Pair("a"), Pair(value=8, key="b")) == (Pair("a", 7), Pair("b", 8))
+    assert replace(Labelled("a", label="l"), value=1) == Labelled("a", 1, "l")
+    for arguments in ({}, {"key": "a", "other": 1}):
+        with pytest.raises(TypeError, match=r"Pair.__init__\(\)"):
+            Pair(**arguments)  # type: ignore[arg-type]
     match Point(1, 2):
         case Point(x, y):
             assert (x, y) == (1, 2)
 
 
 def test_a_record_cannot_be_changed_and_can_be_copied() -> None:
-    point = Named(1, name="n")
-    with pytest.raises(FrozenInstanceError):
-        point.x = 2  # type: ignore[misc]
-    with pytest.raises(FrozenInstanceError):
-        del point.x
-    assert not hasattr(point, "__dict__")
-    for again in (copy.deepcopy(point), pickle.loads(pickle.dumps(point))):
-        assert again == point
-        assert again is not point
+    point, pair = Named(1, name="n"), Labelled("a", 1)
+    for it, name in ((point, "x"), (pair, "key")):
+        with pytest.raises(FrozenInstanceError):
+            setattr(it, name, 2)
+        with pytest.raises(FrozenInstanceError):
+            delattr(it, name)
+        assert not hasattr(it, "__dict__")
+        for again in (copy.deepcopy(it), pickle.loads(pickle.dumps(it))):
+            assert again == it
+            assert again is not it
 
 
 def test_a_method_is_compiled_by_its_first_call_and_for_its_own_class() -> None:
