@@ -28,7 +28,9 @@ class Troubles(NamedTuple):
 TROUBLES: Table[str, Troubles] = Table("troubles of extensions")
 """By the name of the extension; no row if there are none."""
 
-UNFINISHED: Table[ObjectRef, tuple[str, ...]] = Table("objects that extensions keep waiting")
+UNFINISHED: Table[ObjectRef, tuple[str, ...]] = Table(
+    "objects that extensions keep waiting", tables.TOLD_OF_OBJECTS
+)
 """What an object is told of its hosts that extensions shape, sorted; no row if nothing."""
 
 

@@ -35,7 +35,7 @@ from dag.problems.reasons import ConditionType
 from dag.statuses import Condition
 from dag.warnings import anykind
 
-REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals")
+REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals", tables.TOLD_OF_OBJECTS)
 """Envoy's words, sorted, by the object whose part they are about."""
 
 
@@ -51,7 +51,9 @@ class Declined(NamedTuple):
     """Those of one of them."""
 
 
-DECLINED: Table[ObjectRef, tuple[Declined, ...]] = Table("refusals by gRPC applications")
+DECLINED: Table[ObjectRef, tuple[Declined, ...]] = Table(
+    "refusals by gRPC applications", tables.TOLD_OF_OBJECTS
+)
 """By the object whose resource is refused, sorted; each application keeps what it had."""
 
 REFUSERS: Table[ObjectRef, tuple[releases.Counted, int]] = Table("refusers")

@@ -46,7 +46,7 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.namespace import Namespace
 from crds.secret import Secret
 from crds.service import Service
-from dag.engine.view import Index, Table
+from dag.engine.view import Family, Index, Table
 
 INGRESSES: Table[NamespacedName, Ingress] = Table("Ingress")
 INGRESS_CLASSES: Table[NamespacedName, IngressClass] = Table("IngressClass")
@@ -145,13 +145,16 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
 
 # What the process itself decides, under the empty key.
 
-NOT_TAKEN: Table[ObjectRef, str] = Table("not taken")
+TOLD_OF_OBJECTS = Family()
+"""What is told of an object from outside the graph: each status asks for all of it."""
+
+NOT_TAKEN: Table[ObjectRef, str] = Table("not taken", TOLD_OF_OBJECTS)
 """Why the newest version of an object did not replace the last good one; no row if it did."""
 
 ABSENT: Table[str, bool] = Table("kinds not served")
 """By kind: True while the API server has no objects of it at all; else no row."""
 
-UNKNOWN_FIELDS: Table[ObjectRef, tuple[str, ...]] = Table("unknown fields")
+UNKNOWN_FIELDS: Table[ObjectRef, tuple[str, ...]] = Table("unknown fields", TOLD_OF_OBJECTS)
 """The fields of an object that were left out as it was read, sorted, as users are told; no row if
 there are none."""
 

@@ -11,7 +11,7 @@ pushed on write (Adapton).
 """
 
 import itertools
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -33,7 +33,7 @@ from dag.engine.memos import (
     pairs,
     without,
 )
-from dag.engine.view import B, Change, Index, K, Kept, M, Plan, Query, Table, V
+from dag.engine.view import B, Change, Family, Index, K, Kept, M, Plan, Query, Table, V
 from dag.engine.work import QueryCycleError, RuleFailedError, Work
 
 
@@ -48,6 +48,7 @@ class Engine:
         self._stage = {it: n for n, it in enumerate(dict.fromkeys([*stages, *sources]))}
         self._buckets = {it: Buckets(it, self._kept_over(it)) for it in plan.indexes}
         self._rows: States[Table[Any, Any], Rows] = States(self._of_table)
+        self._seen_by_family: defaultdict[Family | None, dict[Any, Seen]] = defaultdict(dict)
         self._answers: States[Query[Any, Any], Answers] = States(self._of_query)
         self._running: list[Memo] = []
         self._reads: dict[Readable, Any] = {}  # of what runs now
@@ -60,7 +61,9 @@ class Engine:
         self._failed: set[Memo] = set()
 
     def _of_table(self, table: Table[Any, Any]) -> Rows:
-        return Rows(self._indexes_of(table), self._kept_over(table))
+        is_of_family = table.family is not None
+        seen = self._seen_by_family[table.family] if is_of_family else {}
+        return Rows(self._indexes_of(table), self._kept_over(table), seen, is_of_family)
 
     def _of_query(self, query: Query[Any, Any]) -> Answers:
         is_published = query in self._plan.published
@@ -84,7 +87,7 @@ class Engine:
             del rows.values[key]
         else:
             rows.values[key] = value
-        self._alter(rows.seen, key, value)
+        self._alter(rows.seen, key, next(self._stamp) if rows.is_of_family else value)
         self._index(rows.indexes, key, old, value)
         if (old is None) != (value is None):
             self._keep(rows.kept, key, born=old is None)
@@ -157,7 +160,7 @@ class Engine:
     def read(self, table: Table[K, V], key: K) -> V | None:
         rows = self._rows[table]
         value: V | None = rows.values.get(key)
-        self._look(rows.seen, key, value)
+        self._look(rows.seen, key, 0 if rows.is_of_family else value)
         return value
 
     def bucket(self, index: Index[B, M], key: B) -> frozenset[M]:

@@ -32,7 +32,7 @@ class Cell:
 @dataclass(slots=True, eq=False)
 class Seen(Cell):
     """A row, a bucket or its size that somebody has looked at: the row itself, a stamp that each
-    change of the bucket renews, or the number of members."""
+    change of the bucket or of a family's rows renews, or the number of members."""
 
     known: "dict[Any, Seen]"  # where it is, under its key
 
@@ -133,8 +133,9 @@ class Rows:
 
     indexes: Sequence[Buckets]
     kept: Sequence[Kept]
+    seen: dict[Any, Seen]
+    is_of_family: bool  # so `seen` is that of all its tables
     values: dict[Any, Any] = field(default_factory=dict)
-    seen: dict[Any, Seen] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)

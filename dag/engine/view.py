@@ -17,11 +17,17 @@ B = TypeVar("B", bound=Hashable)
 M = TypeVar("M", bound=Hashable)
 
 
+class Family:
+    """Tables whose rows of one key are read together, and nearly always are not there. Who looks at
+    a row of one of them is woken by the others' rows of that key, too: all are one look."""
+
+
 class Table(Generic[K, V]):
     """Inputs of one kind: rows by key, written from outside, never by a rule."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, family: Family | None = None) -> None:
         self.name = name
+        self.family = family
 
     def __repr__(self) -> str:
         return f"<table {self.name}>"

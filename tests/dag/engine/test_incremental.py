@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from dag.engine.incremental import Engine
-from dag.engine.view import Change, Index, Kept, OpenQuery, Plan, Table, View, query
+from dag.engine.view import Change, Family, Index, Kept, OpenQuery, Plan, Table, View, query
 from dag.engine.work import QueryCycleError
 from tests.laws import rebuild
 
 # A group lists words; a word may be missing; the longest word of a group is published.
 GROUPS: Table[str, tuple[str, ...]] = Table("groups")
-WORDS: Table[str, str] = Table("words")
+# What is said of a word besides stands in a table of the same family.
+LEXICON = Family()
+WORDS: Table[str, str] = Table("words", LEXICON)
+ACCENTS: Table[str, str] = Table("accents", LEXICON)
 
 
 def _words(key: str, words: tuple[str, ...]) -> Iterable[tuple[str, str]]:
@@ -63,7 +66,7 @@ def rivals(view: View, number: int) -> tuple[str, ...] | None:
 
 @query
 def spelling(view: View, word: str) -> str:
-    return (view.read(WORDS, word) or "?").upper()
+    return (view.read(WORDS, word) or "?").upper() + (view.read(ACCENTS, word) or "")
 
 
 @query
@@ -103,6 +106,16 @@ def test_a_change_wakes_only_what_read_it() -> None:
     assert {(it.query, it.key) for it in changes} >= {(longest, "b"), (spelling, "z")}
     assert engine.answer(longest, "a") == -1
     assert engine.work.runs - before <= 7
+
+
+def test_a_look_at_one_table_of_a_family_is_a_look_at_all_of_them() -> None:
+    engine = _engine(a=("x", "y"))
+    assert len(engine._rows[WORDS].seen) == 2
+    for accent, old, new in (("'", "?", "?'"), ("!", "?'", "?!"), (None, "?!", "?")):
+        before = engine.work.runs
+        engine.write(ACCENTS, "x", accent)
+        assert engine.settle() == [Change(spelling, "x", old, new)]
+        assert engine.work.runs - before == 2  # its length was looked up as well
 
 
 def test_absence_is_a_value_and_birth_wakes_who_looked() -> None:
@@ -235,13 +248,41 @@ def test_forgotten_answers_leave_nothing_behind() -> None:
     assert not any(it.members or it.seen or it.sizes_seen for it in engine._buckets.values())
 
 
+def test_an_answer_that_is_forgotten_and_found_again_has_not_changed() -> None:
+    @query
+    def listed(view: View, word: str) -> str:
+        return word
+
+    listing: Index[int, str] = Index("listing", listed, lambda word, _: [(0, word)])
+
+    @query
+    def lists(view: View, group: str) -> None:
+        for word in view.read(GROUPS, group) or ():
+            view.demand(listed, word)
+            view.demand(spelling, word)
+
+    @query
+    def steps_in(view: View, word: str) -> None:
+        if not view.bucket(listing, 0):  # as `listed` is forgotten, and `spelling` with it
+            view.demand(spelling, word)
+
+    kept = (Kept(lists, GROUPS), Kept(steps_in, WORDS))
+    engine = Engine(Plan(indexes=(listing,), kept=kept, published=(spelling,)))
+    engine.write(WORDS, "x", "x")
+    engine.write(GROUPS, "a", ("x",))
+    assert engine.settle() == [Change(spelling, "x", None, "X")]
+    engine.write(GROUPS, "a", ())
+    assert engine.settle() == []
+    assert engine.answer(spelling, "x") == "X"
+
+
 @pytest.mark.parametrize("seed", range(300))
 def test_after_any_history_the_answers_equal_a_rebuild_and_the_changes_are_the_real_ones(
     seed: int,
 ) -> None:
     chance = random.Random(seed)
     engine = Engine(PLAN)
-    rows: dict[Table[Any, Any], dict[Any, Any]] = {GROUPS: {}, WORDS: {}}
+    rows: dict[Table[Any, Any], dict[Any, Any]] = {GROUPS: {}, WORDS: {}, ACCENTS: {}}
     known: dict[Any, Any] = {}
     for _ in range(40):
         for _ in range(chance.randint(1, 4)):
@@ -254,9 +295,12 @@ def test_after_any_history_the_answers_equal_a_rebuild_and_the_changes_are_the_r
         changes = engine.settle()
         now = rebuild.rebuilt(PLAN, rows)
         real = {it for it in known.keys() | now.keys() if known.get(it) != now.get(it)}
-        assert {(it.query, it.key) for it in changes} == real
+        assert sorted((it.query.name, it.key) for it in changes) == sorted(
+            (query.name, key) for query, key in real
+        )
         for it in changes:
             assert it.new == now.get((it.query, it.key))
+            assert it.old == known.get((it.query, it.key))
         known = dict(now)
 
 
@@ -264,6 +308,8 @@ def _random_write(chance: random.Random) -> tuple[Table[Any, Any], str, Any]:
     if chance.random() < 0.5:
         value = None if chance.random() < 0.3 else "w" * chance.randint(0, 3)
         return WORDS, chance.choice("uvwxyz"), value
+    if chance.random() < 0.2:
+        return ACCENTS, chance.choice("uvwxyz"), None if chance.random() < 0.3 else "'"
     words = tuple(chance.choice("uvwxyz") for _ in range(chance.randint(0, 3)))
     return GROUPS, chance.choice("abcd"), None if chance.random() < 0.3 else words
 
