@@ -7,7 +7,7 @@ those that name none.
 
 from crds.meta import ObjectMeta
 from dag.configuration import settings
-from dag.engine.view import View
+from dag.engine.view import View, query
 
 ANNOTATIONS = ("projectcontour.io/ingress.class", "kubernetes.io/ingress.class")
 DEFAULT = "contour"
@@ -21,8 +21,14 @@ def class_name(metadata: ObjectMeta, field: str | None) -> str:
     return field or ""
 
 
+@query
+def served(view: View, _: tuple[()]) -> tuple[str, ...]:
+    """The classes whose objects are served; empty stands for objects that name none."""
+    if view.ask(settings.gateways_only, ()):
+        return ()
+    return view.ask(settings.class_names, ()) or (DEFAULT, "")
+
+
 def is_served(view: View, name: str) -> bool:
     """Whether objects of this class are served, as far as names tell."""
-    if view.ask(settings.gateways_only, ()):
-        return False
-    return name in (view.ask(settings.class_names, ()) or (DEFAULT, ""))
+    return name in view.ask(served, ())

@@ -312,14 +312,20 @@ def has_hosts(view: View, protocol: nodes.Protocol) -> bool:
     return any(view.count(it, protocol) > 0 for it in (PROXIED, INGRESSED))
 
 
+ASKING: Index[str, None] = Index(
+    "hosts that ask for TLS",
+    httpproxy_claims.claim,
+    lambda fqdn, found: [(fqdn, None)] if found.asks_for_tls else [],
+)
+
 UNSERVED: Index[nodes.HostKey, None] = Index("hosts that lack their TLS", unserved_hosts, _placed)
 
-INDEXES = (CLASSIC_HOSTS, CLASSIC_LISTENERS, FALLBACKS, PROXIED, INGRESSED, UNSERVED)
+INDEXES = (CLASSIC_HOSTS, CLASSIC_LISTENERS, FALLBACKS, PROXIED, INGRESSED, ASKING, UNSERVED)
 KEPT = (
     Kept(classic_hosts, ingress_claims.HOSTS),
     Kept(classic_hosts, httpproxy_claims.CLAIMS),
     Kept(classic_hosts, FALLBACKS),
-    Kept(unserved_hosts, httpproxy_claims.CLAIMS),
+    Kept(unserved_hosts, ASKING),
     Kept(virtual_host, CLASSIC_HOSTS),
     Kept(virtual_host, servedlisteners.HOSTS),
     Kept(secure_host, CLASSIC_HOSTS),

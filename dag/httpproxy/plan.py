@@ -9,7 +9,7 @@ from dag.references import delegation
 from dag.statuses import ContourStatus
 
 INDEXES = (*delegation.INDEXES, *owner.INDEXES, *expansion.INDEXES, *serving.INDEXES)
-KEPT = (Kept(expansion.expansion, expansion.ROOTS), Kept(serving.included, expansion.ROOTS))
+KEPT = (Kept(expansion.expansion, expansion.ROOTS), Kept(serving.included, serving.INCLUDERS))
 STATUSES: Mapping[str, Query[NamespacedName, ContourStatus | None]] = {
     "HTTPProxy": status.status,
     "TLSCertificateDelegation": status.delegation_status,

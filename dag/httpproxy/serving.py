@@ -31,6 +31,12 @@ def _served(
     return ((key, None) for key in found)
 
 
+INCLUDERS: Index[NamespacedName, None] = Index(
+    "roots that include others",
+    expansion.expansion,
+    lambda key, found: [(key, None)] if len(found.included) > 1 else [],
+)
+
 SERVED: Index[NamespacedName, None] = Index("served HTTPProxies", included, _served)
 
-INDEXES = (SERVED,)
+INDEXES = (INCLUDERS, SERVED)
