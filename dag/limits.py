@@ -25,6 +25,8 @@ def written(given: CircuitBreakers | None) -> nodes.CircuitBreakers | None:
 
 def annotated(metadata: ObjectMeta) -> nodes.CircuitBreakers | None:
     """Limits by annotations; what is no number has no effect, as in upstream Contour."""
+    if not metadata.annotations:
+        return None
 
     def read(name: str) -> int | None:
         text = metadata.annotations.get(f"projectcontour.io/{name}", "").strip()

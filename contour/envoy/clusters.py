@@ -132,7 +132,7 @@ def _options(
 ) -> http_protocol_options_pb2.HttpProtocolOptions | None:
     """Which HTTP is spoken and how long; None where that is HTTP/1.1 as Envoy does it."""
     result = http_protocol_options_pb2.HttpProtocolOptions()
-    own = (node.connections if isinstance(node, nodes.Cluster) else None) or nodes.Connections()
+    own = _connections(node)
     common = result.common_http_protocol_options
     http2.write_duration(common.idle_timeout, node.idle_timeout)
     http2.write_duration(common.max_connection_duration, own.max_age)
@@ -146,6 +146,13 @@ def _options(
     _write_protocol(result, node, own, every)
     return None if result == _AS_ENVOY_DOES else result
 
+
+def _connections(node: nodes.Cluster | nodes.ExtensionCluster) -> nodes.Connections:
+    own = node.connections if isinstance(node, nodes.Cluster) else None
+    return own or _USUAL
+
+
+_USUAL = nodes.Connections()
 
 _AS_ENVOY_DOES = http_protocol_options_pb2.HttpProtocolOptions()
 _AS_ENVOY_DOES.explicit_http_config.http_protocol_options.SetInParent()
@@ -195,7 +202,7 @@ def _write_http2(
 def _offers(node: nodes.Cluster | nodes.ExtensionCluster) -> tuple[str, ...]:
     """The protocols that TLS offers the backend; that of the client, if it is to be that, is
     Envoy's to offer."""
-    own = (node.connections if isinstance(node, nodes.Cluster) else None) or nodes.Connections()
+    own = _connections(node)
     if own.follows_client:
         return ()
     if isinstance(node, nodes.Cluster) and node.prefers_http2:

@@ -38,11 +38,16 @@ def aggregated() -> config_source_pb2.ConfigSource:
     that endpoints, a secret or the runtime do not exist. Routes and extensions it would wait for,
     but those that a listener or a scope names are always published.
     """
-    return config_source_pb2.ConfigSource(
-        ads=config_source_pb2.AggregatedConfigSource(),
-        resource_api_version=config_source_pb2.ApiVersion.V3,
-        initial_fetch_timeout=duration_pb2.Duration(),
-    )
+    result = config_source_pb2.ConfigSource()
+    result.CopyFrom(_AGGREGATED)
+    return result
+
+
+_AGGREGATED = config_source_pb2.ConfigSource(
+    ads=config_source_pb2.AggregatedConfigSource(),
+    resource_api_version=config_source_pb2.ApiVersion.V3,
+    initial_fetch_timeout=duration_pb2.Duration(),
+)
 
 
 def grpc(cluster: str, authority: str = "") -> grpc_service_pb2.GrpcService:

@@ -179,6 +179,8 @@ def _asked(view: View, key: nodes.HostKey) -> virtual_hosts.Asked | None:
 
 def _also(view: View, key: nodes.HostKey) -> str:
     """Where else a host may be asked: by HTTP/3, on the port of its listener."""
+    if not _is_secure(view, key):
+        return ""
     at = nodes.ListenerKey(key.fleet, key.listener)
     if not policy.serves_http3(view, at):
         return ""

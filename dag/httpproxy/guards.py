@@ -202,4 +202,7 @@ def _descriptors(
 
 
 def _or_none(policies: nodes.Policies) -> nodes.Policies | None:
-    return None if policies == nodes.Policies() else policies
+    return None if policies == _NO_POLICIES else policies
+
+
+_NO_POLICIES = nodes.Policies()

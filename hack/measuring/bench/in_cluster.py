@@ -45,7 +45,7 @@ def cold_start(options: Options) -> Iterator[Figure]:
         yield Figure(f"{label}: processor time of contour until then", found.used, "s")
         yield Figure(f"{label}: Envoy's start to its first answer", found.envoy, "s")
         yield Figure(f"{label}: start to all statuses written", found.told, "s")
-        yield Figure(f"{label}: memory with all statuses written", found.resident, "MiB", 600)
+        yield Figure(f"{label}: memory with all statuses written", found.resident, "MiB", 450)
         yield Figure(f"{label}: the most memory", found.most, "MiB", 600)
         yield from shared(found.shares)
         yield Figure("load average", load_average(), "")
