@@ -12,7 +12,7 @@ pushed on write (Adapton).
 
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from dag.engine.memos import (
@@ -25,10 +25,14 @@ from dag.engine.memos import (
     Rows,
     Seen,
     States,
+    distinct,
+    drawn_from,
     each,
     entered,
+    firsts,
     is_live,
     joined,
+    kept_over,
     left,
     pairs,
     without,
@@ -46,7 +50,7 @@ class Engine:
         stages = dict.fromkeys([*(it.query for it in plan.kept), *plan.published])
         sources = (it.source for it in plan.indexes if isinstance(it.source, Query))
         self._stage = {it: n for n, it in enumerate(dict.fromkeys([*stages, *sources]))}
-        self._buckets = {it: Buckets(it, self._kept_over(it)) for it in plan.indexes}
+        self._buckets = {it: Buckets(it, kept_over(plan, it)) for it in plan.indexes}
         self._rows: States[Table[Any, Any], Rows] = States(self._of_table)
         self._seen_by_family: defaultdict[Family | None, dict[Any, Seen]] = defaultdict(dict)
         self._answers: States[Query[Any, Any], Answers] = States(self._of_query)
@@ -63,17 +67,12 @@ class Engine:
     def _of_table(self, table: Table[Any, Any]) -> Rows:
         is_of_family = table.family is not None
         seen = self._seen_by_family[table.family] if is_of_family else {}
-        return Rows(self._indexes_of(table), self._kept_over(table), seen, is_of_family)
+        indexes = drawn_from(table, self._buckets)
+        return Rows(indexes, kept_over(self._plan, table), seen, is_of_family)
 
     def _of_query(self, query: Query[Any, Any]) -> Answers:
-        is_published = query in self._plan.published
-        return Answers(query, self._indexes_of(query), self._stage.get(query), is_published)
-
-    def _indexes_of(self, source: Table[Any, Any] | Query[Any, Any]) -> tuple[Buckets, ...]:
-        return tuple(self._buckets[it] for it in self._plan.indexes if it.source is source)
-
-    def _kept_over(self, over: Table[Any, Any] | Index[Any, Any]) -> tuple[Kept, ...]:
-        return tuple(it for it in self._plan.kept if it.over is over)
+        stage, is_published = self._stage.get(query), query in self._plan.published
+        return Answers(query, drawn_from(query, self._buckets), stage, is_published)
 
     # Writing and settling.
 
@@ -109,11 +108,10 @@ class Engine:
             self._forget_unread()
         before, self._before = self._before, {}
         forgot, self._has_forgotten = self._has_forgotten, False
-        for memo, old in _firsts(before) if forgot else before.items():
-            query, key = memo.of.query, memo.key
-            new = self.answer(query, key) if forgot else memo.answer
+        for memo, old in firsts(before) if forgot else before.items():
+            new = self.answer(memo.of.query, memo.key) if forgot else memo.answer
             if new is not old and new != old:
-                yield Change(query, key, old, new)
+                yield Change(memo.of.query, memo.key, old, new)
 
     def answer(self, query: Query[K, V], key: K) -> V | None:
         """The answer as it was last settled, from outside; None where there is none."""
@@ -166,8 +164,7 @@ class Engine:
     def bucket(self, index: Index[B, M], key: B) -> frozenset[M]:
         buckets = self._buckets[index]
         self._look(buckets.seen, key, 0)
-        members = buckets.members.get(key)
-        return frozenset(members) if members else _NO_MEMBERS
+        return frozenset(buckets.members.get(key, ()))
 
     def count(self, index: Index[B, M], key: B) -> int:
         buckets = self._buckets[index]
@@ -368,8 +365,8 @@ class Engine:
     def _index(self, indexes: Iterable[Buckets], key: Any, old: Any, new: Any) -> None:
         for buckets in indexes:
             entries = buckets.index.entries
-            was = _distinct(entries(key, old)) if old is not None else ()
-            now = _distinct(entries(key, new)) if new is not None else ()
+            was = distinct(entries(key, old)) if old is not None else ()
+            now = distinct(entries(key, new)) if new is not None else ()
             for bucket, member in was:
                 if (bucket, member) not in now:
                     self._count_member(buckets, bucket, member, -1)
@@ -401,22 +398,3 @@ class Engine:
                 self._unread.discard(memo)
             else:
                 self._unread.add(memo)
-
-
-def _firsts(before: dict[Memo, Any]) -> Iterator[tuple[Memo, Any]]:
-    """Of several in one place, the first: the answer that was reported last."""
-    told: set[Any] = set()
-    for memo, old in before.items():
-        place = (memo.of, memo.key)
-        if place not in told:
-            told.add(place)
-            yield memo, old
-
-
-def _distinct(entries: Iterable[tuple[Any, Any]]) -> Collection[tuple[Any, Any]]:
-    """Each once. One alone, as most are, need not be hashed."""
-    found = tuple(entries)
-    return found if len(found) < 2 else frozenset(found)
-
-
-_NO_MEMBERS: frozenset[Any] = frozenset()

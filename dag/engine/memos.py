@@ -5,11 +5,11 @@ at, so what is nearly always empty or has one member is no set, list or dict of 
 known of a table, an index or a query stands in one place, so that a read looks it up once.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from dag.engine.view import Index, Kept, Query
+from dag.engine.view import Index, Kept, Plan, Query, Table
 
 Readable: TypeAlias = "Memo | Seen"
 Readers: TypeAlias = "Memo | tuple[Memo, ...] | set[Memo]"
@@ -116,6 +116,27 @@ def left(members: Members, member: Any) -> Members:
     return members
 
 
+def distinct(entries: Iterable[tuple[Any, Any]]) -> Collection[tuple[Any, Any]]:
+    """Each once. One alone, as most are, need not be hashed."""
+    found = tuple(entries)
+    return found if len(found) < 2 else frozenset(found)
+
+
+def firsts(before: dict[Memo, Any]) -> Iterator[tuple[Memo, Any]]:
+    """Of several in one place, the first: the answer that was reported last."""
+    told: set[Any] = set()
+    for memo, old in before.items():
+        place = (memo.of, memo.key)
+        if place not in told:
+            told.add(place)
+            yield memo, old
+
+
+def kept_over(plan: Plan, over: Table[Any, Any] | Index[Any, Any]) -> tuple[Kept, ...]:
+    """What a plan keeps over the rows of a table or the buckets of an index."""
+    return tuple(it for it in plan.kept if it.over is over)
+
+
 @dataclass(slots=True, eq=False)
 class Buckets:
     """An index as an engine has it."""
@@ -147,6 +168,13 @@ class Answers:
     stage: int | None  # in which its answers are settled; None: when they are asked for
     is_published: bool
     memos: dict[Any, Memo] = field(default_factory=dict)
+
+
+def drawn_from(
+    source: Table[Any, Any] | Query[Any, Any], among: Mapping[Index[Any, Any], Buckets]
+) -> tuple[Buckets, ...]:
+    """The indexes over a table or a query."""
+    return tuple(it for index, it in among.items() if index.source is source)
 
 
 N = TypeVar("N")
