@@ -8,6 +8,7 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -97,7 +98,7 @@ def test_a_port_that_changes_its_protocol_on_and_on_is_served(running: Standalon
     """Its listener is another one each time, and the changes soon wait for one another."""
     for protocol in ("TCP", "TLS") * 4:
         running.write("bad.yaml", _set(protocol))
-        wait(lambda it=protocol: _passes(running, it), f"{protocol} that is passed on")
+        wait(partial(_passes, running, protocol), f"{protocol} that is passed on")
     running.remove("bad.yaml")
 
 

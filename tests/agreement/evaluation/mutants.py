@@ -39,7 +39,7 @@ _EVALUATOR = {
     "normalization.normal(request, places.settings_of(world))": "request",
     "places.misdirection(world, at, host, request) if request.is_secure else None": "None",
     "found = _unserved(world, at, host, seen)": "found = host",
-    "if not request.is_secure:": "if False:",
+    "if not request.is_secure:\n        return _unrouted": "if False:\n        return _unrouted",
     "return _unrouted(answer, request) if is_own and name != hostnames.EVERY else answer":
         "return answer",
     "if refused := _refused_protocol(route, request):":
