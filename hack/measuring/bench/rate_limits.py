@@ -15,10 +15,10 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
 
 from hack.measuring import fresh, metered
-from hack.measuring.bench import filtered
+from hack.measuring.bench import edited, filtered
+from hack.measuring.bench.edited import Edit
 from hack.measuring.bench.request_cost import answering
 from hack.measuring.rush import Rush
 from tests.e2e import standalone
@@ -214,19 +214,8 @@ def edits(options: Options) -> Iterator[Figure]:
     )
 
 
-class Edit(NamedTuple):
-    """What an edit took, the median of several."""
-
-    runs: float
-    parts: float
-    seconds: float
-    """Of processor time."""
-
-
 def _figures(name: str, found: Edit) -> Iterator[Figure]:
-    yield Figure(f"{name}: parts published", found.parts, "", 1)
-    yield Figure(f"{name}: rules run", found.runs, "")
-    yield Figure(f"{name}: processor time", found.seconds * 1000, "ms")
+    return edited.figures(name, found, most=None, parts=1)
 
 
 async def _alone(filters: int) -> Edit:
@@ -248,13 +237,7 @@ async def _shared(routes: int) -> Edit:
 async def _edited(documents: Iterable[Document], edits_: Iterable[Document]) -> Edit:
     made, _ = metered.built([*filtered.gateway(), *documents])
     await made.connect()
-    found: list[Edit] = []
-    for it in edits_:
-        batch = world.batch(it)
-        start = time.process_time()
-        work = await made.change(batch)
-        found.append(Edit(work.runs, work.parts, time.process_time() - start))
-    return Edit(*map(statistics.median, zip(*found, strict=True)))
+    return await edited.edit(made, edits_)
 
 
 def _filter(name: str, requests: int, more: int = 0) -> Document:

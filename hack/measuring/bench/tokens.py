@@ -1,14 +1,11 @@
 """What AuthenticationFilters cost: edits among many routes that need a token."""
 
-import statistics
-import time
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
-from contour.events import Batch
 from hack.measuring import fresh, metered
-from hack.measuring.bench import filtered
-from tests.testbed import tokens, world
+from hack.measuring.bench import edited, filtered
+from hack.measuring.bench.edited import Edit
+from tests.testbed import tokens
 from tests.testbed.figures import Figure
 from tests.testbed.measuring import Options, measures
 from tests.testbed.world import Document
@@ -27,19 +24,7 @@ def edits(options: Options) -> Iterator[Figure]:
     routes = 1_000 if options.quick else 10_000
     for what, found in fresh.fresh(_edited, routes).items():
         name = f"{routes:,} routes that need a token: {what} edited"
-        most = MOST if what == "one" else None
-        yield Figure(f"{name}: processor time", found.seconds * 1000, "ms", most)
-        yield Figure(f"{name}: rules run", found.runs, "")
-        yield Figure(f"{name}: parts published", found.parts, "", 1)
-
-
-class Edit(NamedTuple):
-    """What an edit took, the median of several."""
-
-    seconds: float
-    """Of processor time."""
-    runs: float
-    parts: float
+        yield from edited.figures(name, found, MOST if what == "one" else None, 1)
 
 
 async def _edited(routes: int) -> dict[str, Edit]:
@@ -54,19 +39,7 @@ async def _edited(routes: int) -> dict[str, Edit]:
         "one": (_route(it, "/new") for it in range(EDITS)),
         "a filter": (_filter(it % len(filters), f"issuer-{it}") for it in range(EDITS)),
     }
-    found = {}
-    for what, documents in changes.items():
-        taken = [await _taken(made, world.batch(it)) for it in documents]
-        found[what] = Edit(*map(statistics.median, zip(*taken, strict=True)))
-    return found
-
-
-async def _taken(made: metered.Metered, batch: Batch) -> Edit:
-    start = time.process_time()
-    work = await made.change(batch)
-    if not work.parts:
-        raise AssertionError("Envoy is told nothing of an edit")
-    return Edit(time.process_time() - start, work.runs, work.parts)
+    return {what: await edited.edit(made, documents) for what, documents in changes.items()}
 
 
 def _filter(number: int, issuer: str) -> Document:
