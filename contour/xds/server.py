@@ -22,6 +22,7 @@ from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
 from contour.xds.identities import NodeIdentity
 from contour.xds.limits import Limits, Peers, TooMany
+from contour.xds.memory import Arrivals
 from contour.xds.pacing import Pace
 from contour.xds.stream import Dialect, Node, Stream, Violation
 from contour.xds.whole import Edition
@@ -86,6 +87,7 @@ class Server:
     _callers: dict[Stream, str] = field(default_factory=dict)  # as gRPC names them
     _stirred: set[asyncio.Event] = field(default_factory=set)  # of streams with news to send
     _peers: Peers = field(init=False)
+    _arrivals: Arrivals = field(default_factory=lambda: Arrivals(_later))
 
     def __post_init__(self) -> None:
         self._peers = Peers(self.limits.streams_per_address)
@@ -224,6 +226,7 @@ class Server:
                 reading = tasks.create_task(self._read(stream, stirred, requests))
                 reading.add_done_callback(lambda _: _let_out(writing, stirred, over))
                 self._reading[stream], self._callers[stream] = reading, call.peer()
+                self._arrivals.came()
         finally:
             self._reading.pop(stream, None)
             self._callers.pop(stream, None)

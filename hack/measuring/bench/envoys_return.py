@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from contour.xds.memory import QUIET
 from hack.measuring.chaos import many_streams
 from hack.measuring.streams.processes import Process
 from tests.testbed.figures import Figure
@@ -63,6 +64,7 @@ async def _returned(number: int, hosts: int) -> Returned:
             await asyncio.sleep(_MOMENT)
             meanwhile, everywhere = await _change(server, clients)
             _, later = await _change(server, clients)
+            await asyncio.sleep(QUIET + _MOMENT)  # until memory that is free is given back
             after = await server.ask()
         finally:
             await clients.end()
