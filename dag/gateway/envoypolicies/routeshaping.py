@@ -70,7 +70,7 @@ def shaped(view: View, route: nodes.Route, of_listener: Iterable[Shape]) -> node
         parent = theirs.get(trafficpolicies.KIND)
         attached = route.attached if parent is None else (*route.attached, parent.policy)
         together = _merged(view, merging, parent)
-        route = replace(_shaped(route, together), attached=attached)
+        route = _shaped(route, together, attached)
     for kind, it in theirs.items():
         if kind not in own:
             route = _with(route, (it,))
@@ -83,10 +83,12 @@ def _merged(view: View, own: ObjectRef, parent: Shape | None) -> Shape:
     return Shape(own, traffic.is_closed, traffic)
 
 
-def _shaped(route: nodes.Route, found: Shape) -> nodes.Route:
+def _shaped(route: nodes.Route, found: Shape, attached: tuple[ObjectRef, ...]) -> nodes.Route:
     if found.is_closed:
-        return replace(route, action=actions.nowhere(route.origin.kind))
-    return trafficpolicies.applied(route, found.traffic) if found.traffic is not None else route
+        return replace(route, action=actions.nowhere(route.origin.kind), attached=attached)
+    if found.traffic is None:
+        return replace(route, attached=attached)
+    return trafficpolicies.applied(route, found.traffic, attached)
 
 
 def rule(
@@ -100,7 +102,7 @@ def rule(
 
 def _with(route: nodes.Route, found: Iterable[Shape]) -> nodes.Route:
     for it in found:
-        route = replace(_shaped(route, it), attached=(*route.attached, it.policy))
+        route = _shaped(route, it, (*route.attached, it.policy))
     return route
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from crds.envoygateway import backendtrafficpolicy as crd
 from crds.merging import Terms
+from crds.meta import ObjectRef
 from crds.records import dataclass
 from dag import nodes, tables
 from dag.engine.view import View
@@ -65,11 +66,25 @@ class Traffic:
 CLOSED = Traffic(is_closed=True)
 
 
-def applied(route: nodes.Route, found: Traffic) -> nodes.Route:
-    """A route as a policy wants it."""
-    wanted, own = found.policies, route.policies or nodes.Policies()
+def applied(route: nodes.Route, found: Traffic, attached: tuple[ObjectRef, ...]) -> nodes.Route:
+    """A route as a policy wants it; `attached` are its policies, of all kinds, with this one."""
+    action, policies = route.action, _joined(route, found.policies)
+    if isinstance(action, nodes.Forward):
+        action = _forward(action, found)
+    return replace(route, policies=policies, action=action, attached=attached)
+
+
+_NOTHING = nodes.Policies()
+
+
+def _joined(route: nodes.Route, wanted: nodes.Policies) -> nodes.Policies | None:
+    """The policies of a route with those that are wanted."""
+    own = route.policies
+    if own is None and wanted == _NOTHING:
+        return None
     # Envoy asks no service about a request that it answers itself.
     limits = wanted.limits if isinstance(route.action, nodes.Forward) else None
+    own = own or _NOTHING
     joined = replace(
         own,
         local_rate_limit=wanted.local_rate_limit,
@@ -79,11 +94,7 @@ def applied(route: nodes.Route, found: Traffic) -> nodes.Route:
         fault=wanted.fault,
         compressors=wanted.compressors,
     )
-    policies = None if route.policies is None and joined == nodes.Policies() else joined
-    route = replace(route, policies=policies)
-    if not isinstance(route.action, nodes.Forward):
-        return route
-    return replace(route, action=_forward(route.action, found))
+    return None if route.policies is None and joined == _NOTHING else joined
 
 
 def stream(found: nodes.Stream, traffic: Traffic) -> nodes.Stream:
@@ -101,21 +112,22 @@ def stream(found: nodes.Stream, traffic: Traffic) -> nodes.Stream:
 
 
 def _forward(own: nodes.Forward, found: Traffic) -> nodes.Forward:
-    backends = (
-        replace(it, cluster=trafficupstreams.applied(it.cluster, found.upstream))
-        if it.cluster is not None
-        else it
-        for it in own.backends
-    )
     return replace(
         own,
-        backends=tuple(backends),
+        backends=tuple(_backend(it, found.upstream) for it in own.backends),
         timeout=own.timeout if own.timeout is not None else found.timeout,
         idle_timeout=found.idle_timeout,
         retry=own.retry or found.retry,
         websockets=own.websockets or found.websockets,
         hash_policies=found.hash_policies,
     )
+
+
+def _backend(own: nodes.Backend, found: Upstream) -> nodes.Backend:
+    if own.cluster is None:
+        return own
+    cluster = trafficupstreams.applied(own.cluster, found)
+    return own if cluster is own.cluster else replace(own, cluster=cluster)
 
 
 def _traffic(

@@ -40,8 +40,13 @@ class Upstream:
     table_size: int | None = None
 
 
+NOTHING = Upstream()
+
+
 def applied(cluster: nodes.Cluster, found: Upstream) -> nodes.Cluster:
     """A cluster as a policy wants it. Of two budgets for retries neither is exceeded."""
+    if found == NOTHING:
+        return cluster
     said = {it.name: getattr(found, it.name) for it in fields(found)}
     if found.retry_budget is not None and cluster.retry_budget is not None:
         said["retry_budget"] = cluster.retry_budget.joined(found.retry_budget)
