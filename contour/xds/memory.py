@@ -9,10 +9,10 @@ import ctypes
 import time
 from collections.abc import Callable
 
+from contour.xds.fleet import Clock, Later
+
 QUIET = 5.0
 """Seconds without a new stream."""
-
-Later = Callable[[float, Callable[[], None]], None]
 
 
 def give_back() -> None:
@@ -28,10 +28,9 @@ class Arrivals:
     def __init__(
         self,
         later: Later,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Clock = time.monotonic,
         ceased: Callable[[], None] = give_back,
     ) -> None:
-        """`later` does something after so many seconds."""
         self._later, self._clock, self._ceased = later, clock, ceased
         self._last: float | None = None
 

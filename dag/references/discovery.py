@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 from crds.raw import is_mapping
 from dag import nodes
-from dag.references.jwks import MAX_SIZE, UnusableError
+from dag.references import jwks
+from dag.references.jwks import UnusableError
 from dag.values import uris
 
 
@@ -45,12 +46,7 @@ def assumed(source: nodes.Discovery) -> str:
 
 
 def _document(content: bytes) -> Mapping[str, object]:
-    if len(content) > MAX_SIZE:
-        raise UnusableError(f"is larger than {MAX_SIZE} bytes")
-    try:
-        found = json.loads(content.decode())
-    except (ValueError, RecursionError):
-        raise UnusableError("is not JSON") from None
+    found = jwks.decoded(content)
     if not is_mapping(found):
         raise UnusableError("is no discovery document")
     return found

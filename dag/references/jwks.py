@@ -97,13 +97,18 @@ def refusal(content: bytes) -> str | None:
     return None if bad is None else f"has a key that cannot be read: keys[{bad}]"
 
 
-def _keys(content: bytes) -> Sequence[object]:
+def decoded(content: bytes) -> object:
+    """JSON that a server or an object has given us. Raises UnusableError."""
     if len(content) > MAX_SIZE:
         raise UnusableError(f"is larger than {MAX_SIZE} bytes")
     try:
-        found = json.loads(content.decode())
+        return json.loads(content.decode())
     except (ValueError, RecursionError):
         raise UnusableError("is not JSON") from None
+
+
+def _keys(content: bytes) -> Sequence[object]:
+    found = decoded(content)
     keys = found.get("keys") if is_mapping(found) else None
     if not is_list(keys) or not all(map(is_mapping, keys)):
         raise UnusableError("is no key set: it needs a list of keys")
