@@ -5,7 +5,7 @@ import http.client
 import json
 import socket
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
@@ -99,6 +99,19 @@ class Standalone:
         """Deletes a manifest."""
         (self.manifests / name).unlink()
 
+    def written(self) -> Mapping[str, str]:
+        """The manifests, by the names of their files."""
+        return {it.name: it.read_text() for it in self.manifests.iterdir()}
+
+    def write_all(self, manifests: Mapping[str, str]) -> None:
+        """Makes these the only manifests; a file that says the same already is left alone."""
+        found = self.written()
+        for name in found.keys() - manifests.keys():
+            self.remove(name)
+        for name, text in manifests.items():
+            if found.get(name) != text:
+                self.write(name, text)
+
     def status(self) -> dict[str, dict[str, Any]]:
         """What `contour status` says of each object, by kind and name."""
         socket = rundir.socket(self.state, rundir.INSPECTION)
@@ -132,13 +145,24 @@ class Standalone:
 
     def statistics(self, pattern: str) -> Mapping[str, int]:
         """The numbers with such names that Envoy has counted."""
+        found = self._of_envoy(f"/stats?format=json&filter={pattern}")["stats"]
+        return {it["name"]: it["value"] for it in found if "value" in it}
+
+    def filter_chains(self) -> Collection[str]:
+        """The names of the filter chains of Envoy's listeners."""
+        listeners = self._of_envoy("/config_dump?resource=dynamic_listeners")["configs"]
+        served = [it["active_state"]["listener"] for it in listeners if "active_state" in it]
+        return {chain["name"] for it in served for chain in it.get("filter_chains", ())}
+
+    def _of_envoy(self, path: str) -> dict[str, Any]:
+        """What Envoy's admin interface answers."""
         with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
             connection.connect(str(rundir.socket(self.state, host.ADMIN)))
             client = http.client.HTTPConnection("envoy")
             client.sock = connection
-            client.request("GET", f"/stats?format=json&filter={pattern}")
-            found = json.loads(client.getresponse().read())["stats"]
-            return {it["name"]: it["value"] for it in found if "value" in it}
+            client.request("GET", path)
+            found: dict[str, Any] = json.loads(client.getresponse().read())
+            return found
 
 
 def exchange(
