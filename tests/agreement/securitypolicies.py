@@ -1,7 +1,7 @@
 """Generated SecurityPolicies with routes for them: each served field at the limits of its form."""
 
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -179,19 +179,23 @@ def world(
     kind: str, make: Callable[[Random], Document], chance: Random, count: int
 ) -> list[Document]:
     """The same with policies of any kind."""
+    found = world_of(["bare", *(f"r{it}" for it in range(count))])
+    found.append(_policy(kind, "whole", ("Gateway", "gw"), make(chance)))
+    for number in range(count):
+        found.append(_policy(kind, f"p{number}", ("HTTPRoute", f"r{number}"), make(chance)))
+    return found
+
+
+def world_of(routes: Sequence[str]) -> list[Document]:
+    """A Gateway with such HTTPRoutes, and what these refer to."""
     listener = {"name": "http", "port": 80, "protocol": "HTTP"}
-    found = [
+    return [
         _of("GatewayClass", "contour", {"controllerName": f"{_OURS}/gateway-controller"}),
         _of("Gateway", "gw", {"gatewayClassName": "contour", "listeners": [listener]}),
-        _policy(kind, "whole", ("Gateway", "gw"), make(chance)),
-        _route("bare"),
+        *map(_route, routes),
         *_services(),
         *_secrets(),
     ]
-    for number in range(count):
-        policy = _policy(kind, f"p{number}", ("HTTPRoute", f"r{number}"), make(chance))
-        found += (_route(f"r{number}"), policy)
-    return found
 
 
 def _route(name: str) -> Document:
