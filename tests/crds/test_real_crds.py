@@ -86,15 +86,21 @@ def meaning(document: documents.Document) -> Any:
     return found.object
 
 
-def test_a_new_httpproxy_says_that_it_waits(cluster: Cluster, namespace: str) -> None:
+def _of_nobody(namespace: str) -> documents.Document:
+    """An HTTPProxy of a class that no instance has which other tests run in the same cluster."""
     document = documents.httpproxy()
     document["metadata"] = {"name": "it", "namespace": namespace}
+    document["spec"] = document["spec"] | {"ingressClassName": namespace}
+    return document
+
+
+def test_a_new_httpproxy_says_that_it_waits(cluster: Cluster, namespace: str) -> None:
+    document = _of_nobody(namespace)
     assert cluster.create(document)["status"]["currentStatus"] == "NotReconciled"
 
 
 def test_kubectl_shows_the_columns_of_upstream_first(cluster: Cluster, namespace: str) -> None:
-    document = documents.httpproxy()
-    document["metadata"] = {"name": "it", "namespace": namespace}
+    document = _of_nobody(namespace)
     cluster.create(document)
     shown = cluster.kubectl("get", "proxies", "--namespace", namespace).stdout.splitlines()
     titles = "NAME   FQDN          TLS SECRET    STATUS          STATUS DESCRIPTION"
@@ -103,8 +109,7 @@ def test_kubectl_shows_the_columns_of_upstream_first(cluster: Cluster, namespace
 
 
 def test_status_is_written_apart_from_the_rest(cluster: Cluster, namespace: str) -> None:
-    document = documents.httpproxy()
-    document["metadata"] = {"name": "it", "namespace": namespace}
+    document = _of_nobody(namespace)
     cluster.create(document)
     status = {"currentStatus": "valid", "description": "all is well"}
     written = cluster.apply(
