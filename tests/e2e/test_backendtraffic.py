@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 
 import pytest
 
+from tests.dag.gateway.manifests import gateway, gateway_class
 from tests.e2e import peers
 from tests.e2e.standalone import Standalone, standalone
 from tests.testbed.processes import wait
@@ -20,25 +21,17 @@ pytestmark = pytest.mark.envoy
 _CLIENTS, _ATTEMPTS = 12, 3
 _FAILS = 0.3
 """Seconds after which a request fails, while all others are under way, too."""
-_GIVEN = """
+_GIVEN = (
+    """
 apiVersion: projectcontour.io/v1alpha1
 kind: ContourConfiguration
 metadata: {name: contour, namespace: projectcontour}
 spec:
   gateway: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: contour
-  listeners: [{name: http, protocol: HTTP, port: 80}]
 """
+    + gateway_class()
+    + gateway("web")
+)
 _SERVICE = """---
 apiVersion: v1
 kind: Service

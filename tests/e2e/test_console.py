@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.dag.gateway.manifests import gateway, gateway_class, host, http
 from tests.e2e import standalone
 from tests.e2e.standalone import Standalone, manifest
 from tests.testbed import certificates, pairs, processes
@@ -17,20 +18,7 @@ from tests.testbed.ports import free_ports
 
 pytestmark = pytest.mark.envoy
 
-GATEWAY = """
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: contour
-  listeners:
-  - {name: http, protocol: HTTP, port: 80, hostname: "*.example.com"}
-"""
+GATEWAY = gateway_class() + gateway("web", http("http", host("*.example.com")))
 TEAM = """
 apiVersion: v1
 kind: Service

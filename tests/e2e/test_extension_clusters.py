@@ -19,6 +19,7 @@ from contour.hooks import wire
 from contour.hooks.wire import Hook
 from tests.contour.asking.test_translation import Clusters, changing
 from tests.contour.extension.test_examples import Staff
+from tests.dag.gateway.manifests import gateway, gateway_class
 from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed.extensionserver import Script, echoed, never, scripted
 from tests.testbed.load import Load, Request
@@ -28,16 +29,10 @@ pytestmark = pytest.mark.envoy
 ROUTINGS = ["Shards", "Single"]
 ROUNDS = 5
 IMPATIENT = "timeout: 300ms, retries: 0"
-ROUTES = """
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec: {gatewayClassName: contour, listeners: [{name: http, protocol: HTTP, port: 80}]}
+ROUTES = (
+    gateway_class()
+    + gateway("web")
+    + """
 ---
 apiVersion: authz.example.com/v1
 kind: Authorization
@@ -58,6 +53,7 @@ spec:
     backendRefs: [{name: one, port: 80}]
   - backendRefs: [{name: one, port: 80}]
 """
+)
 
 
 def configuration(routing: str, entry: str) -> str:

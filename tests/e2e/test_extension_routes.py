@@ -16,6 +16,7 @@ from contour.extension import serving
 from contour.extension.examples.header_filter import HeaderFilter
 from contour.hooks import wire
 from contour.hooks.wire import Hook
+from tests.dag.gateway.manifests import gateway, gateway_class
 from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed.extensionserver import Script, never, scripted
 from tests.testbed.load import Load, Request
@@ -26,17 +27,7 @@ ROUTINGS = ["Shards", "Single"]
 GUARDED = "/guarded"
 SEEDS = 10
 HOSTS = ("live", "edited")
-GATEWAY = """
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec: {gatewayClassName: contour, listeners: [{name: http, protocol: HTTP, port: 80}]}
-"""
+GATEWAY = gateway_class() + gateway("web")
 
 
 def _route(name: str, number: int = 0) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.dag.gateway.manifests import gateway, gateway_class
 from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed.processes import wait
 
@@ -21,19 +22,7 @@ spec:
     controllerName: projectcontour.io/gateway-controller
     envoyPatchPolicies: {namespaces: [default]}
 """
-_GIVEN = """
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: contour
-  listeners: [{name: http, protocol: HTTP, port: 80}]
-"""
+_GIVEN = gateway_class() + gateway("web")
 _ROUTE = """---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute

@@ -12,32 +12,25 @@ import pytest
 
 from dag.evaluation import evaluator
 from dag.evaluation.requests import Request
+from tests.dag.gateway.manifests import gateway, gateway_class
 from tests.dag.world import FLEET, world
 from tests.e2e.standalone import Answer, Standalone, standalone
 from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 
-GIVEN = """
+GIVEN = (
+    """
 apiVersion: projectcontour.io/v1alpha1
 kind: ContourConfiguration
 metadata: {name: contour, namespace: projectcontour}
 spec:
   gateway: {controllerName: projectcontour.io/gateway-controller}
   envoy: {cluster: {dnsLookupFamily: v4}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: contour
-  listeners:
-  - {name: http, protocol: HTTP, port: 80, hostname: "*.example.com"}
+"""
+    + gateway_class()
+    + gateway("web")
+    + """
 ---
 apiVersion: v1
 kind: Service
@@ -66,6 +59,7 @@ kind: ConfigMap
 metadata: {name: pages}
 data: {response.body: '{"error": "stored"}'}
 """
+)
 _SERVICE = "{name: s, port: 80}"
 _ROUTE = """---
 apiVersion: gateway.networking.k8s.io/v1

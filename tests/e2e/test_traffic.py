@@ -15,31 +15,25 @@ from typing import NamedTuple, cast
 
 import pytest
 
+from tests.dag.gateway.manifests import gateway, gateway_class, host, http
 from tests.e2e import peers
 from tests.e2e.standalone import Standalone, standalone
 
 pytestmark = pytest.mark.envoy
 
-GIVEN = """
+GIVEN = (
+    """
 apiVersion: projectcontour.io/v1alpha1
 kind: ContourConfiguration
 metadata: {name: contour, namespace: projectcontour}
 spec:
   gateway: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: contour
-  listeners:
-  - {name: http, protocol: HTTP, port: 80, hostname: "*.example.com"}
-  - {name: whole, protocol: HTTP, port: 80, hostname: "*.whole.example.com"}
+"""
+    + gateway_class()
+    + gateway(
+        "web", http("http", host("*.example.com")), http("whole", host("*.whole.example.com"))
+    )
+    + """
 ---
 apiVersion: v1
 kind: Service
@@ -60,6 +54,7 @@ addressType: IPv4
 ports: [{name: http, port: $right}]
 endpoints: [{addresses: [127.0.0.1]}]
 """
+)
 ROUTE = """---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute

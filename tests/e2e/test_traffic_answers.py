@@ -13,30 +13,23 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.dag.gateway.manifests import gateway, gateway_class
 from tests.e2e import peers
 from tests.e2e.standalone import Answer, Standalone, standalone
 
 pytestmark = pytest.mark.envoy
 
-_GIVEN = """
+_GIVEN = (
+    """
 apiVersion: projectcontour.io/v1alpha1
 kind: ContourConfiguration
 metadata: {name: contour, namespace: projectcontour}
 spec:
   gateway: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: contour
-  listeners:
-  - {name: http, protocol: HTTP, port: 80, hostname: "*.example.com"}
+"""
+    + gateway_class()
+    + gateway("web")
+    + """
 ---
 apiVersion: v1
 kind: Service
@@ -60,6 +53,7 @@ kind: ConfigMap
 metadata: {name: pages}
 data: {response.body: stored}
 """
+)
 _ROUTE = """---
 apiVersion: gateway.networking.k8s.io/v1
 kind: HTTPRoute
