@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.cluster import assets
-from tests.testbed import processes
+from tests.testbed import certificates, processes
 from tests.testbed.commands import write_kubeconfig
 from tests.testbed.ports import free_ports
 
@@ -31,6 +31,11 @@ CONTROLLERS = (
     *("clusterrole-aggregation-controller", "ttl-after-finished-controller"),
 )
 SERVICES = "10.96.0.0/16"
+_NAMES = (
+    *("127.0.0.1", "10.96.0.1", "localhost"),
+    *("kubernetes", "kubernetes.default", "kubernetes.default.svc"),
+)
+"""By which clients and pods reach the API server."""
 _IN_HASTE = {"GOGC": "400"}
 """Memory is freed less often: a sixth less to compute for a control plane that starts with CRDs."""
 
@@ -158,7 +163,9 @@ class ControlPlane:
 
     @property
     def _authority(self) -> Path:
-        """The API server makes its own certificate, and puts its authority's into the same file."""
+        """Its certificate, which is its own authority. The one that the API server would make here
+        has an RSA key: a sixth of all that it computes in a run of the tests was to sign with it.
+        """
         return self.folder / "apiserver.crt"
 
     def _start(self, name: str, options: Mapping[str, str]) -> processes.Process:
@@ -176,6 +183,9 @@ class ControlPlane:
         )
         (self.folder / "service-accounts.key").write_bytes(key)
         (self.folder / "tokens.csv").write_text(f'{self._token},admin,admin,"system:masters"\n')
+        pair = certificates.self_signed("kube-apiserver", *_NAMES)
+        self._authority.write_bytes(pair.pem)
+        self._authority.with_suffix(".key").write_bytes(pair.key_pem)
         write_kubeconfig(self.kubeconfig, self.url, self._token, authority=self._authority)
 
 
