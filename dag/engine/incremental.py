@@ -25,7 +25,6 @@ from dag.engine.memos import (
     Rows,
     Seen,
     States,
-    distinct,
     drawn_from,
     each,
     entered,
@@ -34,7 +33,9 @@ from dag.engine.memos import (
     joined,
     kept_over,
     left,
+    moved,
     pairs,
+    read_alike,
     without,
 )
 from dag.engine.view import B, Change, Family, Index, K, Kept, M, Plan, Query, Table, V
@@ -289,6 +290,8 @@ class Engine:
                 else:
                     source.readers = joined(readers, memo)
             return
+        if read_alike(before, memo.reads):
+            return
         was = {(source, seen is DEMANDED) for source, seen in pairs(before)}
         now = {(source, seen is DEMANDED) for source, seen in reads.items()}
         for source, demanded in now - was:
@@ -364,15 +367,11 @@ class Engine:
 
     def _index(self, indexes: Iterable[Buckets], key: Any, old: Any, new: Any) -> None:
         for buckets in indexes:
-            entries = buckets.index.entries
-            was = distinct(entries(key, old)) if old is not None else ()
-            now = distinct(entries(key, new)) if new is not None else ()
-            for bucket, member in was:
-                if (bucket, member) not in now:
-                    self._count_member(buckets, bucket, member, -1)
-            for bucket, member in now:
-                if (bucket, member) not in was:
-                    self._count_member(buckets, bucket, member, +1)
+            gone, come = moved(buckets.index.entries, key, old, new)
+            for bucket, member in gone:
+                self._count_member(buckets, bucket, member, -1)
+            for bucket, member in come:
+                self._count_member(buckets, bucket, member, +1)
 
     def _count_member(self, buckets: Buckets, key: Any, member: Any, step: int) -> None:
         members = buckets.members.get(key, ())

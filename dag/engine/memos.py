@@ -72,6 +72,17 @@ def pairs(reads: Sequence[Any]) -> Iterator[tuple[Readable, Any]]:
     return zip(reads[:half], reads[half:], strict=True)
 
 
+def read_alike(before: Sequence[Any], now: Sequence[Any]) -> bool:
+    """Whether the same cells were read in the same order, the same of them on demand alone."""
+    half = len(now) // 2
+    if len(before) != len(now) or before[:half] != now[:half]:
+        return False
+    for was, seen in zip(before[half:], now[half:], strict=True):
+        if was is not seen and (was is DEMANDED or seen is DEMANDED):
+            return False
+    return True
+
+
 def each(readers: Readers) -> Iterable[Memo]:
     """Every reader."""
     return (readers,) if isinstance(readers, Memo) else readers
@@ -116,10 +127,25 @@ def left(members: Members, member: Any) -> Members:
     return members
 
 
-def distinct(entries: Iterable[tuple[Any, Any]]) -> Collection[tuple[Any, Any]]:
+Entries: TypeAlias = Collection[tuple[Any, Any]]
+
+
+def moved(
+    entries: Callable[[Any, Any], Iterable[tuple[Any, Any]]], key: Any, old: Any, new: Any
+) -> tuple[Entries, Entries]:
+    """The entries of an index that are gone with the old row or answer, and those of the new one
+    that come. Nearly all stay where they are."""
+    was = tuple(entries(key, old)) if old is not None else ()
+    now = tuple(entries(key, new)) if new is not None else ()
+    if was == now:
+        return (), ()
+    gone, come = _distinct(was), _distinct(now)
+    return [it for it in gone if it not in come], [it for it in come if it not in gone]
+
+
+def _distinct(entries: tuple[tuple[Any, Any], ...]) -> Entries:
     """Each once. One alone, as most are, need not be hashed."""
-    found = tuple(entries)
-    return found if len(found) < 2 else frozenset(found)
+    return entries if len(entries) < 2 else frozenset(entries)
 
 
 def firsts(before: dict[Memo, Any]) -> Iterator[tuple[Memo, Any]]:
