@@ -18,6 +18,7 @@ from contour.envoy import outputs
 from contour.envoyreports import FleetReports, PublishedState
 from contour.events import Batch, Event
 from contour.heldports import HeldPorts
+from contour.process import collections_later
 from contour.rawconfig import snapshot
 from contour.rawconfig.serving import EnvoyConfigs, PublishNode
 from contour.status.board import Board, Remark
@@ -211,8 +212,9 @@ class Controller:
 
     def take(self, batch: Batch) -> None:
         """Takes one batch: everything in it is written before anything is published."""
-        for _ in self._taking(batch):
-            self.check()
+        with collections_later():
+            for _ in self._taking(batch):
+                self.check()
 
     def building(self, batch: Batch) -> Iterator[None]:
         """Takes a first batch in small steps, so that a process can answer between them. Nobody may
@@ -296,8 +298,9 @@ class Controller:
         if self._is_taking:
             self._is_owed = True  # when the batch has been taken
             return
-        for _ in self._settling():
-            pass
+        with collections_later():
+            for _ in self._settling():
+                pass
         self._tell_concerned()
 
     def _settling(self, portion: int | None = None) -> Iterator[None]:
