@@ -14,7 +14,6 @@ import logging
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -23,6 +22,7 @@ from contour import host, localbootstrap
 from contour.controller import Controller
 from contour.host import errors, installation, state
 from crds.custombootstrap import CustomBootstrap
+from crds.records import replace
 from dag.envoyproxy.asked import OwnBootstrap
 from dag.fleets import FleetProblem
 from dag.listeners import DEFAULT_FLEET

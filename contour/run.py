@@ -8,7 +8,7 @@ import asyncio
 import sys
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +34,7 @@ from contour.xds.limits import Limits
 from contour.xds.server import Server
 from crds.custombootstrap import CustomBootstrap
 from crds.meta import NamespacedName
+from crds.records import replace
 from dag import counting, ratelimitservice
 from dag import hostdns as hostrows
 from dag.configuration import settings

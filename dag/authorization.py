@@ -5,11 +5,10 @@ closes what it stands on. Source: HTTPProxy reference, "AuthorizationServer".
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from crds import authorization as crd
 from crds.meta import NamespacedName, ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import extensions, hints, nodes
 from dag.engine.view import View
 from dag.problems import Refused

@@ -4,9 +4,9 @@ Source: HTTPProxy reference, "DetailedCondition"; reasons and messages as upstre
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Literal
 
+from crds.records import replace
 from dag.problems import Problem
 from dag.problems.places import sub_conditions
 from dag.problems.reasons import Contour, ErrorType

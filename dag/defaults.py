@@ -8,12 +8,12 @@ reading the configuration (`configuration`), what HTTPProxies say of themselves
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crds.contourconfiguration import TracingSettings
 from crds.endpoints import ObjectName
 from crds.meta import NamespacedName, ObjectRef
 from crds.ratelimits import GlobalRateLimitPolicy
+from crds.records import replace
 from dag import authorization, extensions, hints, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import View, query

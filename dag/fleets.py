@@ -9,12 +9,12 @@ written for Kubernetes (`provisioning`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from crds.fleetdetails import Details
 from crds.meta import NamespacedName
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from crds.workloads import NetworkPublishing, Workload
 from dag import defaults, listeners, nodes, tables
 from dag.configuration import settings

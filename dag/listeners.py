@@ -10,8 +10,8 @@ Gateway that comes or goes does not close the ports it shares.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
+from crds.records import replace
 from dag import entrypoints, nodes, ports, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query

@@ -6,10 +6,9 @@ rights.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import NamedTuple
 
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Table, View

@@ -7,11 +7,11 @@ the object can be used (`dag.gateway.proxystatus`), what the Gateway's author is
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crds.envoygateway.envoyproxy import EnvoyProxy
 from crds.gateway.references import ParentReference
 from crds.meta import NamespacedName
+from crds.records import replace
 from dag import fleets, tables
 from dag.engine.view import Index, View
 from dag.envoyproxy import reading

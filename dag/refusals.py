@@ -8,10 +8,10 @@ is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag import (
     contourstatus,
     counting,

@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from crds.records import replace
 from provisioning import names
 
 if TYPE_CHECKING:

@@ -8,13 +8,14 @@ served does not wait for any of it: that is decided in `dag.rawconfig.revisions`
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from contour.discovery import documents
 from contour.discovery.documents import Stored
 from crds.envoyconfig import EnvoyConfig, EnvoyConfigSpec
 from crds.raw import Raw
+from crds.records import replace
 from dag.rawconfig.content import Unread
 from dag.rawconfig.revisions import Revision
 

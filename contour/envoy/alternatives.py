@@ -5,7 +5,6 @@ hosts say so in their answers is in `routing`. Elsewhere: the messages (`quic`).
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 
 from contour.envoy import listening, names, policy, quic, server_names
@@ -13,6 +12,7 @@ from contour.envoy.credentials import Pieces
 from contour.envoy.hooks.questions import TemplateKey
 from contour.envoy.listening import ChainKey
 from contour.xds import resources
+from crds.records import replace
 from dag import hosts, listeners, nodes
 from dag.engine.view import Index, Kept, View, query
 

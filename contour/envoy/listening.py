@@ -6,7 +6,6 @@ a host is served there: Envoy refuses one without filter chains.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -30,6 +29,7 @@ from contour.envoy.patches import applying, layers, places
 from contour.envoy.patches.applying import Layer, Patched
 from contour.xds import resources
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import hosts, listeners, nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query

@@ -4,10 +4,10 @@ They would refuse all of a RouteConfiguration for one such route. Which release 
 who is told, is in `dag.releases`.
 """
 
-from dataclasses import replace
 from functools import lru_cache
 
 from contour.xds.releases import Release
+from crds.records import replace
 from dag import nodes, releases
 
 BUILT_FOR = Release(*releases.BUILT_FOR)

@@ -9,13 +9,14 @@ and clusters of extensions may go while something stays as it was: what needs th
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from contour.envoy import listening, policy, routing, translating, virtual_hosts
 from contour.envoy.hooks import bare, chain, passed, questions, templates, trust
 from contour.envoy.hooks.questions import Good, Shaped, TemplateKey, Told
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import foreignobjects, hosts, nodes
 from dag.configuration import settings
 from dag.engine.view import View, query

@@ -8,7 +8,7 @@ the controller, one for each cluster and Secret, so that a host depends on its o
 """
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from contour.envoy import credentials, extending, routing
@@ -20,6 +20,7 @@ from contour.envoy.hooks.lists import Lists
 from contour.envoy.hooks.passed import Item
 from contour.envoy.hooks.questions import Question, Reply, Told, Translated
 from contour.xds import resources
+from crds.records import replace
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query

@@ -10,7 +10,7 @@ certificate of a Gateway's fleet (`certifying`).
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from contour import custombootstrap
@@ -19,6 +19,7 @@ from crds.custombootstrap import CustomBootstrap
 from crds.fleetdetails import Pods
 from crds.meta import NamespacedName
 from crds.raw import mapping
+from crds.records import replace
 from dag import fleets
 from provisioning import installation, manifests, names
 from provisioning.installation import Place

@@ -5,7 +5,7 @@ settled already, in small steps, so that an instance can answer others in betwee
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from contour.answers.analyzed import ShownFinding
 from contour.complaints import Locate
@@ -13,6 +13,7 @@ from contour.status import listing
 from contour.status.board import Board
 from contour.status.rows import Row, Told, plain_subject
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import tables
 from dag.engine.incremental import Engine
 from dag.findings import Finding, catalogue

@@ -4,7 +4,7 @@ For `contour explain`. It reads what the instance knows already and asks nobody.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from contour.answers.explained import (
     Explained,
@@ -22,6 +22,7 @@ from crds.gateway.grpcroute import GRPCRoute
 from crds.gateway.httproute import HTTPRoute
 from crds.ingress import Ingress
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import listeners, tables
 from dag.engine.incremental import Engine
 from dag.evaluation import evaluator, places

@@ -1,9 +1,9 @@
 """What a cluster would have after some manifests were applied to it: for `contour diff`. Pure."""
 
-from dataclasses import replace
 from datetime import datetime
 
 from contour.events import Batch, Event
+from crds.records import replace
 
 
 def applied(before: Batch, manifests: Batch, now: datetime) -> Batch:

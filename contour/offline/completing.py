@@ -27,6 +27,7 @@ from crds.httpproxy import Service as ProxyService
 from crds.ingress import IngressServiceBackend
 from crds.kinds import GATEWAY, KINDS
 from crds.meta import NamespacedName, ObjectMeta
+from crds.records import replace
 from crds.service import Service, ServicePort, ServiceSpec
 from dag.configuration.reading import DEFAULT_CONTROLLER_NAME
 
@@ -78,7 +79,7 @@ def _services(batch: Batch) -> Mapping[NamespacedName, Service]:
             if (found := _backend(it, event.key.namespace)) is None:
                 continue
             key, port = found
-            ports[key].add(dataclasses.replace(port, protocol=protocol))
+            ports[key].add(replace(port, protocol=protocol))
     return {
         key: Service(metadata=_metadata(key), spec=ServiceSpec(ports=_distinct(it)))
         for key, it in ports.items()
@@ -106,8 +107,7 @@ def _distinct(found: set[ServicePort]) -> tuple[ServicePort, ...]:
     """Sorted, each with a name of its own, as Kubernetes asks of several ports."""
     every = sorted(found, key=lambda it: (it.port, it.protocol, it.name))
     return tuple(
-        it if it.name else dataclasses.replace(it, name=f"{it.protocol.lower()}-{it.port}")
-        for it in every
+        it if it.name else replace(it, name=f"{it.protocol.lower()}-{it.port}") for it in every
     )
 
 

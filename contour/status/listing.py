@@ -6,7 +6,6 @@ walks all of them; it is made when somebody asks.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from contour.answers import shown, subjects
 from contour.complaints import Locate
@@ -15,6 +14,7 @@ from contour.status.board import Board
 from contour.status.rows import Row
 from crds.kinds import KINDS
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import tables
 from dag.engine.incremental import Engine
 from dag.gateway import routes

@@ -7,13 +7,14 @@ path of a field and no file; whoever has read the files knows the place (`Locate
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from contour.answers import shown
 from contour.answers.subjects import Subject
 from contour.complaints import Locate
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import statuses
 
 State = Literal["ok", "warning", "error"]

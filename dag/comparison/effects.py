@@ -1,10 +1,11 @@
 """What a route does with a request, aspect by aspect, and how two routes differ in that."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass
 from typing import NamedTuple, TypeGuard
 
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag import nodes
 from dag.evaluation import guards
 

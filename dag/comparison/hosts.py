@@ -1,12 +1,12 @@
 """How the routes of one host differ between two worlds."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from difflib import SequenceMatcher
 from itertools import islice, product
 from typing import NamedTuple
 
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import hosts, listeners, nodes
 from dag.comparison import Difference, Harm, effects, requests
 from dag.evaluation import evaluator, matching

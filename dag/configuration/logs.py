@@ -6,10 +6,10 @@ Source: Contour's configuration reference, "accessLogFormat"; Envoy, "Access log
 
 import re
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Literal
 
 from crds.envoysettings import Envoy, EnvoyListener, Logging
+from crds.records import replace
 from dag import nodes
 from dag.configuration.readings import one_of
 from dag.problems import Refused

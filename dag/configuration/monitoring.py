@@ -7,10 +7,10 @@ fleet opens by itself.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from crds.endpoints import MetricsTLS
 from crds.envoysettings import Envoy
+from crds.records import replace
 from dag import nodes
 from dag.problems import Problem
 from dag.problems import configuration as problems

@@ -6,7 +6,7 @@ whole never replaces the last good one is decided where history is kept. Field n
 Contour's configuration reference; ours are marked in the model.
 """
 
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from crds.authorization import AuthorizationServer
@@ -23,7 +23,7 @@ from crds.discovery import DiscoverySettings
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
 from crds.grpcclients import GrpcClients
 from crds.meta import NamespacedName
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from crds.unserved import unserved
 from dag import nodes
 from dag.configuration import (

@@ -6,13 +6,13 @@ the projection they need, so that a change of another setting leaves them alone.
 reading an object (`configuration`).
 """
 
-from dataclasses import replace
 from typing import Any, Literal
 
 from crds.contourconfiguration import ContourConfiguration
 from crds.discovery import DiscoverySettings
 from crds.grpcclients import GrpcClients
 from crds.meta import NamespacedName
+from crds.records import replace
 from dag import nodes, tables
 from dag.configuration import headerdefaults, reading
 from dag.configuration.reading import Ports, Settings, Timeouts, TlsVersions

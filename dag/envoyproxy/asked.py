@@ -5,12 +5,12 @@ the instance's, the class's, the Gateway's own. An EnvoyProxy changes what it se
 """
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Literal, NamedTuple
 
 from crds.custombootstrap import CustomBootstrap
 from crds.fleetdetails import Details, Pods
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from crds.workloads import NetworkPublishing, Placement, Resources, Toleration, Workload
 
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "critical", "off"]

@@ -6,7 +6,7 @@ what would take them out of the restricted Pod Security level (`restricted`).
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Literal
 
 from crds import raw
@@ -22,7 +22,7 @@ from crds.envoygateway.proxypods import (
 )
 from crds.fleetdetails import Pods
 from crds.raw import Raw
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from crds.workloads import Resources
 from dag.envoyproxy import labels, restricted
 from dag.problems import Problem

@@ -5,8 +5,8 @@ first and the route's after it, in each what is removed before what is set.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
+from crds.records import replace
 from dag import nodes
 from dag.evaluation.requests import Request, has_port
 from dag.evaluation.trace import Answer, Forwarded

@@ -1,7 +1,6 @@
 """The evaluation itself: every step of a request, in the order in which it happens."""
 
-from dataclasses import replace
-
+from crds.records import replace
 from dag import nodes
 from dag.evaluation import (
     actions,

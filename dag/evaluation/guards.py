@@ -6,9 +6,9 @@ of its kind. Where a server or a counter decides, that is noted, and the answer 
 
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import nodes
 from dag.evaluation import access, authentication, logins, matching, origins
 from dag.evaluation.requests import Request

@@ -5,8 +5,8 @@ say; so routes never see `..`, and no backend sees another path than the one tha
 """
 
 import re
-from dataclasses import replace
 
+from crds.records import replace
 from dag.configuration.reading import Settings
 from dag.evaluation.requests import Request, has_port
 from dag.evaluation.trace import Answer

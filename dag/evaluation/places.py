@@ -5,9 +5,9 @@ cost is that of the labels of the name, whatever the number of hosts.
 """
 
 from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
+from crds.records import replace
 from dag import defaults, fleets, hosts, listeners, nodes, services
 from dag.configuration import settings
 from dag.configuration.reading import Settings

@@ -5,9 +5,9 @@ so those have to be the same for every backend of a rule; header changes and hos
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
+from crds.records import replace
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import (

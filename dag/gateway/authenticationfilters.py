@@ -9,11 +9,11 @@ filter.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 
 from crds.envoygateway import authenticationfilter as crd
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag import nodes, tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import filteruses, tokenkeys

@@ -8,9 +8,9 @@ changes and host names need none of this: Envoy has them for each backend.
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crds.gateway.httproute import HTTPRouteRule
+from crds.records import replace
 from dag.gateway import filters
 
 MILLION = 1_000_000

@@ -14,7 +14,6 @@ once. Retries that are faster are more than the rate, slower ones are fewer.
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from crds.gateway.durations import milliseconds
@@ -29,7 +28,7 @@ from crds.gateway.xbackendtrafficpolicy import (
 )
 from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
 from dag.gateway import persistence

@@ -1,11 +1,11 @@
 """What the owner of an XBackendTrafficPolicy is told, where Gateways lead to one of its targets."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crds.gateway.references import LocalObjectReference
 from crds.gateway.xbackendtrafficpolicy import XBackendTrafficPolicy
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag import hints, tables
 from dag.engine.view import View, query
 from dag.gateway import backendtraffic, conditions, policystatus

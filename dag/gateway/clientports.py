@@ -7,10 +7,10 @@ way of reading requests (`dag.gateway.listenerclients`).
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag import entrypoints, nodes, tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import listenersets, servedlisteners

@@ -5,9 +5,8 @@ things it cannot know: the port of the listener, and the certificate that the Ga
 backends (GEP-3155).
 """
 
-from dataclasses import replace
-
 from crds.meta import NamespacedName
+from crds.records import replace
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import backendcertificate, redirects

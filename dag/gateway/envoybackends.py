@@ -7,13 +7,12 @@ in the Backend. A dynamic resolver is not served: clients would choose where Env
 Elsewhere: where the endpoints are (`backendaddresses`), fallbacks (`failover`).
 """
 
-from dataclasses import replace
 from typing import Final
 
 from crds.envoygateway import backend as crd
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from crds.unserved import unserved
 from dag import backendaddresses, nodes, tables
 from dag.backendaddresses import Located

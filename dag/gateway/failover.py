@@ -8,7 +8,6 @@ which is told; nor do all of a rule whose backends have filters, which Envoy has
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from crds.gateway.httproute import HTTPRouteRule
@@ -16,6 +15,7 @@ from crds.gateway.references import BackendObjectReference
 from crds.gateway.routes import BackendRef
 from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName
+from crds.records import replace
 from dag import backendaddresses, nodes
 from dag.engine.view import View
 from dag.gateway import envoybackends

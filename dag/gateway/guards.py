@@ -6,11 +6,11 @@ are resolved elsewhere (`extensionrefs`).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from crds.gateway.filters import HTTPRouteFilter
 from crds.gateway.guards import HTTPCORSFilter, HTTPExternalAuthFilter
 from crds.gateway.httproute import HTTPRouteRule
+from crds.records import replace
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import backends, extensionrefs, filters, routefilters

@@ -6,7 +6,6 @@ not go to a wider rule. Elsewhere: matches (`matches`, `grpcmatches`), filters, 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Generic, TypeVar
 
 from crds.gateway.grpcroute import GRPCRoute
@@ -14,7 +13,7 @@ from crds.gateway.httproute import HTTPRoute, HTTPRouteRule
 from crds.gateway.known import UnknownValue, unknown_values
 from crds.gateway.references import BackendObjectReference
 from crds.meta import ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from crds.unserved import UnservedField, unserved
 from dag import nodes
 from dag.engine.view import View

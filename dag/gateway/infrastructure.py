@@ -9,7 +9,7 @@ fleet is the instance's own: there only the last counts. Elsewhere: parameters t
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import field
 
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.envoysettings import Envoy
@@ -17,7 +17,7 @@ from crds.fleetdetails import Details, Service
 from crds.gateway.gateway import GatewayInfrastructure
 from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from crds.workloads import NetworkPublishing, Workload
 from dag import tables
 from dag.configuration import settings

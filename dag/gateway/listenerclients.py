@@ -5,10 +5,10 @@ says. What all hosts of a port share is decided elsewhere (`clientports`).
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import nodes, tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import listenersets, servedlisteners

@@ -5,9 +5,8 @@ other APIs, which are guarded by what is theirs. A route whose own policy is mer
 say together.
 """
 
-from dataclasses import replace
-
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import actions

@@ -7,12 +7,11 @@ ask of routes (`listenerspecs`), what makes two of them indistinct (`conflicts`)
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crds.gateway import gateway as crd
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName, ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes, tables
 from dag.engine.view import View, query
 from dag.foreign import ignored

@@ -5,9 +5,9 @@ there. A set that its Gateway does not take is told so, and nothing of its sibli
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag import tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import conditions, listeners, listenersets, listenerstatus

@@ -5,8 +5,8 @@ number of attached routes is the size of an index bucket: a broken listener coun
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
+from crds.records import replace
 from dag.engine.view import View
 from dag.gateway import attachment, conditions
 from dag.gateway.listeners import ListenerState

@@ -5,9 +5,9 @@ Both spellings are served: that of v1.7, and that of v1.6 where its CRDs are ins
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crds.gateway.experimental import SessionPersistence
+from crds.records import replace
 from dag import nodes
 from dag.problems import Problem
 from dag.problems import gateway as problems

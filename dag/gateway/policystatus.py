@@ -6,11 +6,11 @@ so one that comes or goes wakes only the policies of its own Services.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from crds.gateway.backendtlspolicy import BackendTLSPolicy, PolicyTarget
 from crds.gateway.references import ParentReference
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from crds.unserved import unserved
 from dag import backendaddresses, hints, tables
 from dag.configuration import settings

@@ -8,11 +8,10 @@ APIs (`dag.hosts`).
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from crds.meta import ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes
 from dag.engine.view import Index, View, query
 from dag.gateway import attachment, routes, servedlisteners

@@ -8,9 +8,9 @@ rule (by its name, else by its matches), the filter and its rule. Elsewhere: wha
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import counting, nodes
 from dag.engine.view import View
 from dag.gateway.filterlimits import KIND, RULES

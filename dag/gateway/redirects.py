@@ -5,8 +5,7 @@ well-known port of the scheme is left out. So a redirect is complete only when t
 known.
 """
 
-from dataclasses import replace
-
+from crds.records import replace
 from dag import nodes
 from dag.gateway.servedlisteners import ServedListener
 from dag.values import hostnames

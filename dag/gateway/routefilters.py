@@ -7,7 +7,6 @@ rule. Elsewhere: credentials (`injections`), the filters of the Gateway API (`fi
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Literal
 
 from crds.envoygateway import httproutefilter as crd
@@ -15,7 +14,7 @@ from crds.gateway.filters import HTTPHeader, HTTPHeaderFilter, HTTPRouteFilter
 from crds.gateway.httproute import HTTPRouteRule
 from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from crds.unserved import unserved
 from dag import nodes, tables
 from dag.engine.view import Index, Kept, View, query

@@ -7,9 +7,10 @@ for that takes its calls and fails them, and its owner is told.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import exports, nodes, tables
 from dag.engine.view import View, query
 from dag.exports import ExportedPort

@@ -7,7 +7,6 @@ is told (`telemetrystatus`).
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crds.gateway.known import unknown_values
 from crds.gateway.references import GROUP
@@ -18,7 +17,7 @@ from crds.gateway.telemetrypolicy import (
     XTelemetryPolicy,
 )
 from crds.meta import NamespacedName, ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
 from dag.gateway import backends, servedlisteners, statusoverflow

@@ -7,13 +7,12 @@ served, for no pods are read. Elsewhere: references to it (`backends`), its stat
 (`policystatus`).
 """
 
-from dataclasses import replace
 from typing import Final
 
 from crds.gateway.known import unknown_values
 from crds.gateway.xbackend import BackendTLS, XBackend
 from crds.meta import NamespacedName
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes, tables
 from dag.configuration import settings
 from dag.engine.view import View, query

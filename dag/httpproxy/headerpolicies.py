@@ -7,10 +7,10 @@ host. Source: HTTPProxy reference, "HeadersPolicy". Elsewhere: variables (`dag.v
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Literal, NamedTuple
 
 from crds import policies
+from crds.records import replace
 from dag import nodes
 from dag.problems import Refused
 from dag.problems import httpproxy as problems

@@ -8,9 +8,9 @@ there, and the routes are those of plain HTTP. Source: HTTPProxy reference, "Vir
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from crds.httpproxy import HTTPProxy
+from crds.records import replace
 from crds.virtualhost import VirtualHost
 from dag import entrypoints, nodes, redirects
 from dag.configuration import settings

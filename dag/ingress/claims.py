@@ -6,11 +6,10 @@ documentation, "Name based virtual hosting", "TLS".
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from crds.meta import NamespacedName
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes, redirects
 from dag.engine.view import Index, View, query
 from dag.ingress import annotations, rules, tls

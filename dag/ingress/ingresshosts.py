@@ -5,11 +5,10 @@ that name it (`claims`), so that an edit of one host leaves the others alone.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from crds import ingress as crd
 from crds.meta import NamespacedName
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import entrypoints, nodes, seniority, tables
 from dag.engine.view import Index, View, query
 from dag.foreign import ignored

@@ -7,9 +7,9 @@ leaves its condition as it is and gives only reason and message. Elsewhere: wher
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag.problems import Problem
 from dag.problems.places import Place
 from dag.problems.reasons import ConditionType, Contour, Gateway, Own

@@ -1,8 +1,7 @@
 """What owners of an XTelemetryPolicy are told."""
 
-from dataclasses import replace
-
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag.problems import Problem
 from dag.problems.places import Place
 from dag.problems.reasons import ConditionType, Gateway

@@ -4,9 +4,8 @@ In the conditions that the Gateway API has for what is not served (`gateway`). E
 object has such a guard at all is told by `anywhere`.
 """
 
-from dataclasses import replace
-
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag.problems import Problem
 from dag.problems.gateway import DROPPED, annotation, rule_dropped
 from dag.problems.places import Place

@@ -7,11 +7,12 @@ count from the moment they are heard, whether or not the taint has been written 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName
+from crds.records import replace
 from dag.configuration import settings
 from dag.engine.view import Table, View, query
 from dag.rawconfig import claims, references

@@ -9,10 +9,10 @@ nothing is told. Elsewhere: the words (`problems.anywhere`), what Envoy and the 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import contourstatus, localbackends, releases, statuses, tables
 from dag.engine.view import View
 from dag.foreign import ignored, own

@@ -3,7 +3,8 @@
 import copy
 import dataclasses
 import pickle
-from dataclasses import FrozenInstanceError, field, replace
+from dataclasses import FrozenInstanceError, field
+from typing import Any
 
 import pytest
 
@@ -78,20 +79,37 @@ def test_equality_hash_and_text_are_those_of_a_dataclass() -> None:
 
 def test_arguments_defaults_and_checks_are_those_of_a_dataclass() -> None:
     assert Point(1).tags is not Point(1).tags
-    assert replace(Named(1, name="n"), y=5) == Named(1, 5, name="n")
+    assert dataclasses.replace(Named(1, name="n"), y=5) == Named(1, 5, name="n")
     assert dataclasses.asdict(Point(1)) == {"x": 1, "y": 0, "note": "", "tags": []}
     with pytest.raises(TypeError, match="x"):
         Point()  # type: ignore[call-arg]
     with pytest.raises(ValueError, match="a name is required"):
         Named(1, name="")
     assert (Pair("a"), Pair(value=8, key="b")) == (Pair("a", 7), Pair("b", 8))
-    assert replace(Labelled("a", label="l"), value=1) == Labelled("a", 1, "l")
+    assert dataclasses.replace(Labelled("a", label="l"), value=1) == Labelled("a", 1, "l")
     for arguments in ({}, {"key": "a", "other": 1}):
         with pytest.raises(TypeError, match=r"Pair.__init__\(\)"):
             Pair(**arguments)  # type: ignore[arg-type]
     match Point(1, 2):
         case Point(x, y):
             assert (x, y) == (1, 2)
+
+
+def test_a_copy_differs_in_what_is_told_alone() -> None:
+    point = Point(1, 2, "a", ["t"])
+    assert records.replace(point, y=5) == Point(1, 5, "a", ["t"])
+    assert (records.replace(point).note, records.replace(point).tags) == ("a", point.tags)
+    assert records.replace(Labelled("a", label="l"), value=1) == Labelled("a", 1, "l")
+    assert point == Point(1, 2, "a", ["t"])
+    untyped: Any = records.replace
+    with pytest.raises(TypeError):
+        untyped(point, z=1)
+
+
+def test_a_copy_is_checked_where_its_class_checks() -> None:
+    assert records.replace(Named(1, name="n"), y=5) == Named(1, 5, name="n")
+    with pytest.raises(ValueError):
+        records.replace(Named(1, name="n"), name="")
 
 
 def test_a_record_cannot_be_changed_and_can_be_copied() -> None:

@@ -5,7 +5,7 @@ RouteConfiguration says (`contour.envoy.slots`).
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -32,6 +32,7 @@ from contour.envoy.guards import (
     sessions,
     tokens,
 )
+from crds.records import replace
 from dag import nodes
 
 Target: TypeAlias = pb.Route | pb.VirtualHost

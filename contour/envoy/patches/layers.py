@@ -5,11 +5,11 @@ told that it is refused, for nobody else loses anything by that.
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from contour.envoy.patches.applying import Layer
 from contour.xds import resources
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag.problems.patches import KIND
 
 

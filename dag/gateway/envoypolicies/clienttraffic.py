@@ -6,11 +6,11 @@ policy.
 
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TypeVar
 
 from crds.envoygateway import clientheaders
 from crds.envoygateway import clienttrafficpolicy as crd
+from crds.records import replace
 from dag import nodes
 from dag.gateway.envoypolicies import clientmatches, connectionvalues
 from dag.gateway.envoypolicies.connectionvalues import LEAST_WINDOW, byte_count, seconds

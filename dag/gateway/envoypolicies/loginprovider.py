@@ -7,12 +7,12 @@ it sends there is a request for tokens, over TLS that is verified, and nobody se
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from crds.envoygateway import policylogin as crd
 from crds.gateway.references import BackendObjectReference
+from crds.records import replace
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import backends, tokenkeys

@@ -6,10 +6,9 @@ its listener. Elsewhere: SecurityPolicies, which are joined with the filters of 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from crds.meta import NamespacedName, ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import actions

@@ -7,11 +7,10 @@ token closes the rule, since Envoy takes one of each. Elsewhere: policies of lis
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from crds.gateway.httproute import HTTPRouteRule
 from crds.meta import NamespacedName, ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway.envoypolicies import policytargets, securitypolicies

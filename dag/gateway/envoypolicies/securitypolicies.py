@@ -6,11 +6,9 @@ told are told apart. Elsewhere: which policy is for which route (`policytargets`
 part of one (`securityguards`).
 """
 
-from dataclasses import replace
-
 from crds.envoygateway.securitypolicy import PolicyCORS, PolicyCSRF, SecurityPolicySpec
 from crds.meta import NamespacedName, ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import backends, guards

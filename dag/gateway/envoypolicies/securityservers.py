@@ -4,10 +4,10 @@ A server that cannot be found closes the routes of the policy.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from crds.envoygateway import policyservers as crd
 from crds.gateway.references import BackendObjectReference
+from crds.records import replace
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import backends

@@ -6,13 +6,13 @@ routes; one that lacks the keys of some providers takes the tokens of the others
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from hashlib import blake2b
 
 from crds.envoygateway import policytokens as crd
 from crds.envoygateway.securitypolicy import SecurityPolicySpec
 from crds.merging import Terms
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag import nodes, tables
 from dag.engine.view import View, query
 from dag.gateway import tokenkeys

@@ -5,12 +5,10 @@ itself of timeouts and retries comes first. Elsewhere: which policy is for which
 (`policytargets`), how it becomes part of one (`routeshaping`).
 """
 
-from dataclasses import replace
-
 from crds.envoygateway import backendtrafficpolicy as crd
 from crds.merging import Terms
 from crds.meta import ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes, tables
 from dag.engine.view import View
 from dag.gateway.envoypolicies import (

@@ -5,12 +5,12 @@ Where a time may not be zero, zero is the default. Source: Envoy Gateway 1.9.
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 
 from crds.envoygateway import backendhealth as health
 from crds.envoygateway import backendlimits as limits
 from crds.envoygateway import backendtrafficpolicy as crd
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import nodes
 from dag.gateway.envoypolicies import trafficconnections
 from dag.problems import Problem
