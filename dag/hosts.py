@@ -7,11 +7,11 @@ others stay behind each whose match is at least as specific. This module alone k
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import defaults, entrypoints, listeners, nodes, ordering
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
@@ -127,7 +127,9 @@ def beaten(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Route, nodes.
 
 def _in_order(wanted: _Wanted) -> tuple[nodes.Route, ...]:
     """Without those that another takes every request from; calls, which nothing else is, first."""
-    kept = {id(it) for it in _unbeaten(wanted.every)}
+    if len(every := tuple(wanted.every)) < 2:
+        return every
+    kept = {id(it) for it in _unbeaten(every)}
     groups = [[it for it in group if id(it) in kept] for group in wanted.groups]
     calls = (grpcmatches.in_order(it for it in group if it.match.is_grpc) for group in groups)
     others = ([it for it in group if not it.match.is_grpc] for group in groups)

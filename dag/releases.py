@@ -78,11 +78,12 @@ def behind(view: View) -> Iterator[str]:
 
 def _needs(key: nodes.HostKey, host: nodes.VirtualHost) -> Iterable[tuple[ObjectRef, Need]]:
     for name, what in NEWER.items():
-        need = Need(key.fleet, what, NEWER_SINCE)
+        found = {route.origin for route in host.routes if _has(route.policies, name)}
         if _has(host.policies, name):
-            yield from ((it, need) for it in host.origins)
-        for it in {route.origin for route in host.routes if _has(route.policies, name)}:
-            yield it, need
+            found.update(host.origins)
+        if found:
+            need = Need(key.fleet, what, NEWER_SINCE)
+            yield from ((it, need) for it in found)
 
 
 def _has(found: nodes.Policies | None, name: str) -> bool:

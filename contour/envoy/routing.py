@@ -6,7 +6,6 @@ itself.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -29,6 +28,7 @@ from contour.envoy.hooks import bare, lists, passed, questions
 from contour.envoy.patches import applying, layers, places
 from contour.envoy.patches.applying import Patched
 from contour.xds import resources
+from crds.records import replace
 from dag import hosts, listeners, nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
@@ -132,9 +132,9 @@ def _demand_secrets(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> 
 
 
 def _traits(view: View, key: nodes.HostKey) -> virtual_hosts.Traits:
-    return virtual_hosts.Traits(
-        _asked(view, key), _also(view, key), *view.ask(policy.of_routes, ()), key
-    )
+    is_secure = _is_secure(view, key)
+    asked, also = (_asked(view, key), _also(view, key)) if is_secure else (None, "")
+    return virtual_hosts.Traits(asked, also, *view.ask(policy.of_routes, ()), key)
 
 
 def _with_older(part: resources.Part, body: bytes) -> resources.Part:
@@ -168,19 +168,15 @@ def ways(view: View, key: nodes.HostKey) -> Pieces:
     return tuple(shards.scope(it, table) for it in shards.ways(listener, key.host))
 
 
-def _asked(view: View, key: nodes.HostKey) -> virtual_hosts.Asked | None:
-    """What a host asks of TLS connections; None on plain HTTP."""
-    if not _is_secure(view, key):
-        return None
+def _asked(view: View, key: nodes.HostKey) -> virtual_hosts.Asked:
+    """What a host asks of TLS connections."""
     secure = view.ask(hosts.secure_host, key)
     lowest = view.ask(settings.tls_versions, ()).minimum
     return virtual_hosts.Asked(secure.tls if secure is not None else None, lowest)
 
 
 def _also(view: View, key: nodes.HostKey) -> str:
-    """Where else a host may be asked: by HTTP/3, on the port of its listener."""
-    if not _is_secure(view, key):
-        return ""
+    """Where else a host behind TLS may be asked: by HTTP/3, on the port of its listener."""
     at = nodes.ListenerKey(key.fleet, key.listener)
     if not policy.serves_http3(view, at):
         return ""

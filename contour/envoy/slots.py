@@ -178,6 +178,9 @@ SLOTS = (
 )
 """In the order in which a request passes them."""
 
+_IF_TOLD = frozenset(it.name for it in SLOTS if it.is_used is _is_told)
+_OTHERS = tuple(it for it in SLOTS if it.is_used is not _is_told)
+
 
 def installed(policy: Downstream) -> Iterator[tuple[str, Message | Source]]:
     """The filters of every chain, by name."""
@@ -203,7 +206,7 @@ def write_enabled(target: pb.VirtualHost, node: nodes.VirtualHost) -> None:
     """Enables those that a host uses; its routes and policies are written already."""
     use = Use(node, target, frozenset(_told(target)))
     # All are found before any is written: what is enabled is told something.
-    for name in [it.name for it in SLOTS if it.is_used(use, it.name)]:
+    for name in [*(use.told & _IF_TOLD), *(it.name for it in _OTHERS if it.is_used(use, it.name))]:
         if name not in target.typed_per_filter_config:
             target.typed_per_filter_config[name].CopyFrom(_SILENT.get(name, ENABLED))
 

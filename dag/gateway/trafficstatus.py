@@ -6,20 +6,22 @@ comes or goes wakes only its own. Envoy Gateway 1.9 leaves out the same without 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicySpec
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
 from dag.gateway import attachment, conditions, routes
 from dag.gateway.envoypolicies import (
+    policymerging,
     policytargets,
     trafficpolicies,
     trafficupstreams,
 )
+from dag.gateway.envoypolicies.policyeffects import Meaning
 from dag.problems import Problem
 from dag.problems import policies as complaints
 from dag.statuses import PolicyStatus
@@ -51,11 +53,8 @@ def idle(view: View, route: ObjectRef) -> Found:
     if route.kind in _STREAMS:
         return frozenset(_of_stream(view, route, parents))
     own = {it.senior.key for it in claims}
-    if not any(
-        trafficupstreams.asks_by_grpc(it.upstream)
-        for policy in (*own, None)
-        for _, it in _effects(view, policy, parents)
-    ):
+    keys = (key for policy in (*own, None) for _, key in _keys(view, policy, parents))
+    if not any(view.count(BY_GRPC, key) > 0 for key in keys):
         return frozenset()
     return frozenset(_of_requests(view, route, parents))
 
@@ -79,12 +78,19 @@ def _effects(
     view: View, own: NamespacedName | None, parents: Parents
 ) -> Iterator[tuple[NamespacedName, trafficpolicies.Traffic]]:
     """What the policies of a route do, with one of its own or without; each with whose it is."""
+    return ((it, _EFFECTS.of(view, key)) for it, key in _keys(view, own, parents))
+
+
+def _keys(
+    view: View, own: NamespacedName | None, parents: Parents
+) -> Iterator[tuple[NamespacedName, NamespacedName]]:
+    """Whose the effects are, and under which key."""
     if own is None:
-        yield from ((it, _EFFECTS.of(view, it)) for it in parents if it is not None)
+        yield from ((it, it) for it in parents if it is not None)
     elif _EFFECTS.is_merging(view, own):
-        yield from ((own, _EFFECTS.merged(view, own, it)) for it in parents)
+        yield from ((own, policymerging.together(own, it)) for it in parents)
     else:
-        yield own, _EFFECTS.of(view, own)
+        yield own, own
 
 
 def _of_stream(
@@ -208,5 +214,18 @@ UNASKED: Index[NamespacedName, ObjectRef] = Index(
     "routes whose backends a policy cannot ask by gRPC", idle, _unasked
 )
 
-INDEXES = (STREAMED, UNASKED)
+
+def _by_grpc(
+    key: NamespacedName, found: Meaning[trafficpolicies.Traffic]
+) -> Iterator[tuple[NamespacedName, None]]:
+    if trafficupstreams.asks_by_grpc(found.effect.upstream):
+        yield key, None
+
+
+BY_GRPC: Index[NamespacedName, None] = Index(
+    "policies that ask by gRPC", _EFFECTS.meaning, _by_grpc
+)
+"""So that what else a policy says wakes none of its routes for the sake of its status."""
+
+INDEXES = (STREAMED, UNASKED, BY_GRPC)
 KEPT = routes.kept(idle)

@@ -6,19 +6,18 @@ ends there, however many routes the policy is for.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Generic, TypeAlias, TypeVar
 
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from crds.unserved import unserved
 from dag import tables
 from dag.engine.view import Index, Kept, Query, View, query
 from dag.gateway.envoypolicies import policymerging
 from dag.gateway.envoypolicies.policyancestors import Ancestry
-from dag.gateway.envoypolicies.policymerging import Merging, Written, joined
+from dag.gateway.envoypolicies.policymerging import Merging, Written, together
 from dag.gateway.envoypolicies.policytargets import Policy
 from dag.problems import Problem
 from dag.problems import policies as complaints
@@ -80,7 +79,7 @@ class Effects(Generic[S, E]):
 
     def merged(self, view: View, policy: NamespacedName, parent: NamespacedName | None) -> E:
         """What a policy that is merged does at a listener with this policy, or without one."""
-        return self.of(view, policy if parent is None else joined(policy, parent))
+        return self.of(view, together(policy, parent))
 
     def _meaning(self) -> Query[NamespacedName, Meaning[E] | None]:
         def meaning(view: View, key: NamespacedName) -> Meaning[E] | None:
@@ -146,7 +145,7 @@ class Effects(Generic[S, E]):
         self, view: View, key: NamespacedName, parents: Iterable[NamespacedName | None]
     ) -> Iterator[Problem]:
         for parent in parents:
-            meant = view.ask(self.meaning, key if parent is None else joined(key, parent))
+            meant = view.ask(self.meaning, together(key, parent))
             yield from meant.problems if meant is not None else ()
 
 

@@ -8,7 +8,6 @@ applies as it is. Elsewhere: what a policy means, merged or not (`policyeffects`
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from crds import merging
@@ -18,7 +17,7 @@ from crds.envoygateway.policytargets import PolicyTargets, UnreadPolicy
 from crds.envoygateway.securitypolicy import SecurityPolicy, SecurityPolicySpec
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import Raw
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import tables
 from dag.engine.view import Index, Query, View, query
 from dag.gateway.envoypolicies import policyparents, policytargets
@@ -39,6 +38,11 @@ _OF_EACH = ("targetRef", "targetRefs", "targetSelectors", "mergeType")
 def joined(own: NamespacedName, parent: NamespacedName) -> NamespacedName:
     """The key of a policy of a route together with that of its listener."""
     return NamespacedName(own.namespace, f"{own.name}{_MARK}{parent}")
+
+
+def together(own: NamespacedName, parent: NamespacedName | None) -> NamespacedName:
+    """The key of a policy of a route at a listener with a policy, or at one without."""
+    return own if parent is None else joined(own, parent)
 
 
 def parts(key: NamespacedName) -> tuple[NamespacedName, NamespacedName | None]:

@@ -175,6 +175,17 @@ def test_who_cannot_be_asked_by_grpc_is_told_to_the_policy_that_applies(target: 
     assert accepted(it, "p") == "the policy applies"
 
 
+def test_what_a_policy_does_not_say_of_checks_is_no_matter_of_its_status_at_each_route() -> None:
+    runs: dict[int, int] = {}
+    for number in (1, 5):
+        routes = "".join(route(f"r{it}", hosts=(f"{it}.com",)) for it in range(number))
+        it = world(GIVEN + routes + policy("p", timing(1), GATEWAY))
+        before = it.work.runs
+        apply(it, policy("p", timing(2), GATEWAY))
+        runs[number] = it.work.runs - before
+    assert runs[5] - runs[1] == 4 * 2  # the routes of each host, and the host
+
+
 def test_a_header_that_cannot_be_hashed_is_left_out_and_told() -> None:
     spec = "{type: ConsistentHash, consistentHash: {type: Header, header: {name: 'a b'}}}"
     it = world(GIVEN + route("r") + policy("p", f"loadBalancer: {spec}"))
