@@ -6,7 +6,6 @@ itself.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import NamedTuple
 
 from contour.envoy import (
@@ -234,8 +233,7 @@ def patched_cluster(view: View, key: ClusterKey) -> Patched:
 
 def _cluster_patches(view: View, fleet: str, name: str) -> tuple[policies.Patch, ...]:
     """Patches name a cluster as it is called, or by where it leads."""
-    each = (view.bucket(policies.PATCHES, PatchPlace(fleet, "cluster", it)) for it in _names(name))
-    return policies.in_order(chain.from_iterable(each))
+    return policies.at(view, *(PatchPlace(fleet, "cluster", it) for it in _names(name)))
 
 
 def _names(name: str) -> tuple[str, str]:
@@ -272,7 +270,7 @@ def _cluster(view: View, key: ClusterKey) -> resources.Change:
     part = resources.Part(
         body,
         resources.digest(body),
-        frozenset(_endpoints(view, key)),
+        resources.needed(_endpoints(view, key)),
         origins,
         warms=not _is_dns(node),
         health_checked=isinstance(node, nodes.Cluster) and node.health_check is not None,

@@ -5,10 +5,10 @@ found for many names is kept, by type, until a cluster changes; for a few it is 
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from typing import Generic, NamedTuple, TypeVar
 
-from contour.xds.resources import CLUSTER, Name, Part, PartKey, Resource
+from contour.xds.resources import CLUSTER, Name, Part, Resource
+from contour.xds.users import UsersByName
 
 _MANY = 256
 
@@ -32,9 +32,7 @@ class Users(NamedTuple):
 class Clusters:
     """Those of one fleet."""
 
-    def __init__(
-        self, published: Mapping[str, Resource], users: Mapping[Name, AbstractSet[PartKey]]
-    ) -> None:
+    def __init__(self, published: Mapping[str, Resource], users: UsersByName) -> None:
         self._published = published
         self._users = users
         self._splits = _Newest[Split]()
@@ -71,14 +69,14 @@ class Clusters:
 
     def _using(self, type_url: str, names: Collection[str]) -> Users:
         needs = [Name(type_url, it) for it in names]
-        users = {user for it in needs for user, _ in self._users.get(it, ())}
+        users = {user for it in needs for user, _ in self._users.of(it)}
         clusters = sorted(it.name for it in users if it.type_url == CLUSTER)
         known = frozenset(needs)
         alone: list[Name] = []
         others: list[Name] = []
         for name, part in self.parts(clusters):
             if not part.health_checked:
-                (alone if part.needs <= known else others).append(name)
+                (alone if known.issuperset(part.needs) else others).append(name)
         return Users(tuple(alone), tuple(others))
 
 

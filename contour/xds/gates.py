@@ -201,7 +201,8 @@ class Gates:
         """The resources that a part needs and has to wait for."""
         if part is None or self.is_open:
             return frozenset()
-        lacking = [it for it in part.needs & self._store.lacking if it not in self.closed]
+        absent = self._store.lacking
+        lacking = [it for it in part.needs if it in absent and it not in self.closed]
         if lacking:
             self._end_at(now + self._patience, lacking)
         return frozenset(it for it in part.needs if self._is_closed(it, now))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from contour.xds import resources
 from contour.xds.clusters import Clusters
 from contour.xds.resources import Change, Name, Origin, Part, PartKey, Resource
+from contour.xds.users import UsersByName
 
 
 @dataclass(slots=True)
@@ -34,7 +35,7 @@ class Store:
 
     def __init__(self) -> None:
         self.types: defaultdict[str, dict[str, Resource]] = defaultdict(dict)
-        self.users: defaultdict[Name, set[PartKey]] = defaultdict(set)
+        self.users = UsersByName()
         self.clusters = Clusters(self.types[resources.CLUSTER], self.users)
         self.lacking: set[Name] = set()  # what parts need that is not there
         # The resources of which some Envoys or clients get something else.
@@ -206,23 +207,22 @@ class Store:
     def _rewire(self, user: PartKey, before: Part | None, now: Part | None) -> None:
         if user[0].type_url == resources.CLUSTER:
             self.clusters.forget()
-        nothing: frozenset[Name] = frozenset()
-        had = before.needs if before else nothing
-        has = now.needs if now else nothing
-        for name in has - had:
-            self.users[name].add(user)
+        had, has = before.needs if before else (), now.needs if now else ()
+        if had == has:
+            return
+        for name in {*has}.difference(had):
+            self.users.add(name, user)
             if self.resource(name) is None:
                 self.lacking.add(name)
-        for name in had - has:
-            self.users[name].discard(user)
-            if not self.users[name]:
-                del self.users[name]
+        for name in {*had}.difference(has):
+            self.users.discard(name, user)
+            if name not in self.users:
                 self.lacking.discard(name)
                 self._loose.add(name)
 
     def origins(self, name: Name, part: str) -> tuple[Origin, ...]:
         """The objects whose status tells about a part: its own, and those of its users."""
-        concerned = {(name, part), *self.users.get(name, ())}
+        concerned = {(name, part), *self.users.of(name)}
         found = ((self.resource(it), of) for it, of in concerned)
         parts = (resource.parts.get(of) for resource, of in found if resource)
         return tuple(sorted({origin for it in parts if it for origin in it.origins}))

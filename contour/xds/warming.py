@@ -74,7 +74,7 @@ class Warming:
 
     def cools(self, need: Name, now: float) -> None:
         """Makes routes wait for the clusters that need a new resource: Envoy has yet to get it."""
-        for user, _ in self._store.users.get(need, ()):
+        for user, _ in self._store.users.of(need):
             if user.type_url == CLUSTER and user not in self._gates.closed:
                 self._gates.close((user,))
                 self._gates.start((user,), now)

@@ -150,12 +150,24 @@ PATCHES: Index[PatchPlace, Patch] = Index("patches of a place", patching, _place
 ADDED: Index[PatchPlace, None] = Index("clusters that patches add", patching, _adding)
 
 
-def at(view: View, place: PatchPlace) -> tuple[Patch, ...]:
-    """The patches of a place, in the order in which they are applied."""
-    return in_order(view.bucket(PATCHES, place))
+@query
+def are_allowed(view: View, _: tuple[()]) -> bool:
+    """Whether the configuration allows any."""
+    return view.ask(settings.patching, ()) is not None
 
 
-def in_order(found: Iterable[Patch]) -> tuple[Patch, ...]:
+def at(view: View, *places: PatchPlace) -> tuple[Patch, ...]:
+    """The patches of one or more places, in the order in which they are applied.
+
+    Where none are allowed, as nearly everywhere, no place is looked at: there are two for each
+    host, each of which would be remembered.
+    """
+    if not view.ask(are_allowed, ()):
+        return ()
+    return _in_order(it for place in places for it in view.bucket(PATCHES, place))
+
+
+def _in_order(found: Iterable[Patch]) -> tuple[Patch, ...]:
     """Patches in the order in which they are applied."""
     return tuple(sorted(found, key=lambda it: it[:2]))
 

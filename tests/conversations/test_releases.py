@@ -32,11 +32,9 @@ WEB = world.route_head("web")
 
 def host(to: str, older: str = "", fqdn: str = "a.test") -> Change:
     """A host that leads somewhere else on older Envoys."""
-    made = replace(_part(fqdn, to), needs=frozenset())
+    made = replace(_part(fqdn, to), needs=())
     if older:
-        made = replace(
-            made, since=Release(1, 40), older=replace(_part(fqdn, older), needs=frozenset())
-        )
+        made = replace(made, since=Release(1, 40), older=replace(_part(fqdn, older), needs=()))
     return Change(Name(ROUTE, "web"), fqdn, made)
 
 

@@ -162,7 +162,7 @@ def part(body: bytes, ours: resources.Part | None) -> resources.Part:
     return resources.Part(
         body,
         resources.digest(body),
-        ours.needs if ours is not None and is_eds else frozenset(),
+        ours.needs if ours is not None and is_eds else (),
         ours.origins if ours is not None else (),
         warms=found.type not in _DNS or found.wait_for_warm_on_init.value,
         health_checked=bool(found.health_checks),

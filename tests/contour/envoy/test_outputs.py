@@ -70,10 +70,10 @@ def test_a_host_brings_its_cluster_and_its_endpoints() -> None:
     }
     part = made.parts[_table("a.test")]["a.test"]
     (cluster,) = made.names(resources.CLUSTER)
-    assert part.needs == {resources.Name(resources.CLUSTER, cluster)}
+    assert part.needs == (resources.Name(resources.CLUSTER, cluster),)
     assert part.origins == (world.ORIGIN,)
     needed = made.parts[resources.Name(resources.CLUSTER, cluster)][""].needs
-    assert needed == {names.endpoints(ONE.port)}
+    assert needed == (names.endpoints(ONE.port),)
 
 
 def test_what_no_host_uses_any_more_leaves_with_it() -> None:

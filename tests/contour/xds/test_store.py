@@ -55,7 +55,7 @@ def test_a_part_in_which_only_needs_differ_is_rewired_and_not_told() -> None:
     name, part, value = SITE[3]
     assert value is not None
     assert store.apply([world.needing(SITE[3], Name(CLUSTER, "b"))]) == []
-    assert store.users[Name(CLUSTER, "b")] == {(name, part)}
+    assert {*store.users.of(Name(CLUSTER, "b"))} == {(name, part)}
     assert told(store.apply(world.gone(*SITE[1:3]))) == ["gone a", "gone a"]
 
 

@@ -16,7 +16,7 @@ from envoy.extensions.filters.network.tcp_proxy.v3 import tcp_proxy_pb2
 from envoy.extensions.network.dns_resolver.cares.v3 import cares_dns_resolver_pb2 as cares_pb2
 
 from contour.xds import resources
-from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name, Part
+from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name, Part, needed
 
 ADS = config_source_pb2.ConfigSource(
     ads=config_source_pb2.AggregatedConfigSource(), resource_api_version=config_source_pb2.V3
@@ -131,4 +131,4 @@ def with_health_checks(part: Part | None) -> Part:
 def needing(change: Change, *needs: Name) -> Change:
     """The same bytes, with other needs."""
     assert change.value is not None
-    return change._replace(value=replace(change.value, needs=frozenset(needs)))
+    return change._replace(value=replace(change.value, needs=needed(needs)))

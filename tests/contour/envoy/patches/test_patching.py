@@ -13,6 +13,7 @@ from contour.xds import resources
 from crds.envoygateway import patchpolicy as crd
 from crds.meta import ObjectRef
 from dag.evaluation.requests import Request
+from dag.patches.policies import PATCHES
 from dag.plan import STATUSES
 from dag.statuses import PolicyStatus
 from tests.contour.test_controller import Published, events
@@ -139,6 +140,19 @@ def test_the_first_patch_of_a_fleet_wakes_no_other_host() -> None:
     ran = controller.engine.work.runs
     take(controller, policy("p", adding("host")))
     assert controller.engine.work.runs - ran <= _FEW + 2
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_patches_come_and_go_with_the_permission_of_the_configuration(place: str) -> None:
+    controller, published = served(GIVEN.replace(configuration(), configuration("")))
+    before = without(published)
+    take(controller, policy("p", adding(place)))
+    assert without(published) == before
+    assert not controller.engine._buckets[PATCHES].seen  # nothing is remembered for each place
+    take(controller, configuration())
+    assert [type_url for type_url, _ in changed(published)] == [TYPES[place]]
+    take(controller, configuration(""))
+    assert without(published) == before
 
 
 def test_policies_are_layers_of_which_each_stands_in_for_the_next() -> None:
