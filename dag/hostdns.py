@@ -79,4 +79,4 @@ def _number(port: ServicePort) -> int:
 def fault(view: View, service: NamespacedName) -> str:
     """Why a Service has no endpoints that the resolver was asked for; empty if there is nothing to
     be told."""
-    return view.read(FAULTS, service) or ""
+    return (view.read(FAULTS, service) or "") if view.read(IN_USE, ()) else ""

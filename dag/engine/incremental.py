@@ -55,7 +55,7 @@ class Engine:
         self._rows: States[Table[Any, Any], Rows] = States(self._of_table)
         self._seen_by_family: defaultdict[Family | None, dict[Any, Seen]] = defaultdict(dict)
         self._answers: States[Query[Any, Any], Answers] = States(self._of_query)
-        self._running: list[Memo] = []
+        self._running: dict[Memo, None] = {}  # the one that asked for another before that
         self._reads: dict[Readable, Any] = {}  # of what runs now
         self._due: list[deque[Memo]] = [deque() for _ in self._stage]
         self._first = len(self._due)  # no earlier stage has anything due
@@ -63,7 +63,7 @@ class Engine:
         self._before: dict[Memo, Any] = {}  # answers of published queries
         self._has_forgotten = False  # one of these: another may be in its place
         self._unread: set[Memo] = set()
-        self._failed: set[Memo] = set()
+        self._failed: dict[Memo, Exception] = {}
 
     def _of_table(self, table: Table[Any, Any]) -> Rows:
         is_of_family = table.family is not None
@@ -152,7 +152,7 @@ class Engine:
     @property
     def failures(self) -> Sequence[tuple[Query[Any, Any], Any, Exception]]:
         """The rules that raised when they last ran: bugs; their last good answers still stand."""
-        return [(it.of.query, it.key, it.failure) for it in self._failed if it.failure is not None]
+        return [(it.of.query, it.key, failure) for it, failure in self._failed.items()]
 
     # The view that rules see.
 
@@ -181,7 +181,9 @@ class Engine:
         if self._running:
             self._reads[memo] = memo.answer
         if not memo.answered:
-            raise RuleFailedError(f"{query.name}({key}) never had an answer") from memo.failure
+            raise RuleFailedError(f"{query.name}({key}) never had an answer") from self._failed.get(
+                memo
+            )
         return memo.answer  # type: ignore[no-any-return]
 
     def demand(self, query: Query[K, Any], key: K) -> None:
@@ -215,10 +217,10 @@ class Engine:
     # Checking and running.
 
     def _refresh(self, memo: Memo) -> None:
-        if memo.running:
+        if memo in self._running:
             path = [f"{it.of.query.name}({it.key})" for it in [*self._running, memo]]
             raise QueryCycleError(" -> ".join(path))
-        if memo.answered and memo.failure is None and self._are_as_seen(memo):
+        if memo.answered and memo not in self._failed and self._are_as_seen(memo):
             memo.stale = False
             return
         self._run(memo)
@@ -237,8 +239,8 @@ class Engine:
     def _run(self, memo: Memo) -> None:
         self.work.runs += 1
         outer, self._reads = self._reads, {}
-        memo.running, failure, answer = True, None, memo.answer
-        self._running.append(memo)
+        failure, answer = None, memo.answer
+        self._running[memo] = None
         try:
             answer = memo.of.query.rule(self, memo.key)
         except QueryCycleError:
@@ -246,22 +248,15 @@ class Engine:
         except Exception as raised:  # one rule's bug must not stop the others
             failure = raised
         finally:
-            self._running.pop()
-            memo.running = False
+            del self._running[memo]
             reads, self._reads = self._reads, outer
         self._subscribe(memo, reads)
         memo.stale = False
-        if failure is not memo.failure:
-            self._note_failure(memo, failure)
         if failure is None:
+            self._failed.pop(memo, None)
             self._take(memo, answer)
-
-    def _note_failure(self, memo: Memo, failure: Exception | None) -> None:
-        memo.failure = failure
-        if failure is None:
-            self._failed.discard(memo)
         else:
-            self._failed.add(memo)
+            self._failed[memo] = failure
 
     def _take(self, memo: Memo, answer: Any) -> None:
         old, memo.answered = memo.answer, True
@@ -285,8 +280,8 @@ class Engine:
                     self._join(memo, source, demanded=True)
                 elif not (readers := source.readers):
                     source.readers = memo
-                elif type(readers) is set:
-                    readers.add(memo)
+                elif type(readers) is dict:
+                    readers[memo] = None
                 else:
                     source.readers = joined(readers, memo)
             return
@@ -355,7 +350,7 @@ class Engine:
             if is_live(memo) or memo.of.memos.get(memo.key) is not memo:
                 continue
             del memo.of.memos[memo.key]
-            self._failed.discard(memo)
+            self._failed.pop(memo, None)
             self._subscribe(memo, {})
             if memo.of.is_published:
                 self._has_forgotten = True

@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from dag.engine.view import Index, Kept, Plan, Query, Table
 
 Readable: TypeAlias = "Memo | Seen"
-Readers: TypeAlias = "Memo | tuple[Memo, ...] | set[Memo]"
-"""Each once: one as itself, a few as a tuple."""
+Readers: TypeAlias = "Memo | tuple[Memo, ...] | dict[Memo, None]"
+"""Each once: one as itself, a few as a tuple. Of many a dict takes half of what a set takes."""
 Members: TypeAlias = tuple[Any, ...] | dict[Any, int]
 """Each once: a few of one entry each as a tuple, otherwise with the numbers of their entries."""
 
@@ -50,8 +50,6 @@ class Memo(Cell):
     holders: int = 0  # keepers and demanders
     stale: bool = True
     answered: bool = False
-    running: bool = False
-    failure: Exception | None = None
 
 
 class _DemandedType:
@@ -92,17 +90,17 @@ def joined(readers: Readers, memo: Memo) -> Readers:
     """With one more, which is not among them."""
     if not readers:
         return memo
-    if isinstance(readers, set):
-        readers.add(memo)
+    if isinstance(readers, dict):
+        readers[memo] = None
         return readers
-    some = each(readers)
-    return (*some, memo) if isinstance(readers, Memo) or len(readers) < _FEW else {*some, memo}
+    some = (*each(readers), memo)
+    return some if len(some) <= _FEW else dict.fromkeys(some)
 
 
 def without(readers: Readers, memo: Memo) -> Readers:
     """With one fewer."""
-    if isinstance(readers, set):
-        readers.discard(memo)
+    if isinstance(readers, dict):
+        readers.pop(memo, None)
         return readers
     return tuple(it for it in each(readers) if it is not memo)
 
