@@ -51,8 +51,8 @@ class NotAnObject(NamedTuple):
     message: str
 
 
-def decode(raw: object) -> Decoded | UnknownKind | NotAnObject:
-    """The object that a document describes."""
+def decode(raw: object, text: bytes = b"") -> Decoded | UnknownKind | NotAnObject:
+    """The object that a document describes; `text`: its JSON, where that is known."""
     if not is_mapping(raw):
         return NotAnObject(f"a document must be an object, not {_described(raw)}")
     version, name = raw.get("apiVersion"), raw.get("kind")
@@ -61,10 +61,10 @@ def decode(raw: object) -> Decoded | UnknownKind | NotAnObject:
     group = version.rpartition("/")[0]
     kind = KINDS.get((group, name))
     if kind is not None:
-        return _decoded(kind, raw, version)
+        return _decoded(kind, raw, version, text)
     newer = OLDER.get((group, name))
     if newer is not None:
-        found = _decoded(newer, raw, version)
+        found = _decoded(newer, raw, version, text)
         return found._replace(complaints=(*found.complaints, _older_group(newer)))
     return UnknownKind(printable(version), printable(name))
 
@@ -97,9 +97,10 @@ def _described(raw: object) -> str:
     return names.get(type(raw), "a number" if isinstance(raw, int | float) else "a value")
 
 
-def _decoded(kind: Kind, raw: Raw, version: str) -> Decoded:
+def _decoded(kind: Kind, raw: Raw, version: str, text: bytes) -> Decoded:
     content = {it: value for it, value in raw.items() if it not in _NOT_IN_MODELS}
-    seen = screening.screened(content)
+    is_plain = bool(text) and screening.is_plain(text)
+    seen = screening.PLAIN if is_plain else screening.screened(content)
     if seen.has_nulls and not seen.is_too_large:
         content = mapping(screening.without_nulls(content))
     key = identity(kind, content)

@@ -24,6 +24,17 @@ class Screening(NamedTuple):
     is_too_large: bool
 
 
+def is_plain(text: bytes) -> bool:
+    """Whether a document with this JSON surely needs nothing: the text tells in a moment, if
+    somebody has it. To write it would not be safe: a document may refer to itself many times."""
+    if len(text) > LIMIT or text.count(b"{") + text.count(b"[") > DEPTH:
+        return False
+    return text.isascii() and b"null" not in text and b"\\u" not in text
+
+
+PLAIN = Screening(has_nulls=False, has_bad_text=False, is_too_large=False)
+
+
 def screened(raw: Raw) -> Screening:
     """Walks over all values, level by level, and stops at the limits, also in cycles."""
     nulls = bad_text = False

@@ -7,6 +7,7 @@ takes from there. A single event goes out at once; while a batch is being taken,
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -67,6 +68,9 @@ class Cluster:
         self.extension_kinds = ExtensionKinds(within, self._objects, made)
         """Kinds that extensions bring."""
         self._followed = [(it, made(it)) for it in scope.sources(within, kinds)]
+        self._by_kind: defaultdict[str, list[Reflector]] = defaultdict(list)
+        for source, reflector in self._followed:
+            self._by_kind[source.kind.kind].append(reflector)
 
     async def run(self) -> None:
         """Follows every collection. Never ends."""
@@ -122,10 +126,8 @@ class Cluster:
 
     def resource(self, kind: str) -> Resource | None:
         """Where a kind is written to; None while the API server does not serve it."""
-        for collection in self.state():
-            if collection.kind == kind and collection.resource is not None:
-                return collection.resource
-        return None
+        found = (it.resource for it in self._by_kind.get(kind, ()))
+        return next((it for it in found if it is not None), None)
 
     def state(self) -> Iterator[Collection]:
         """How each of the collections is doing."""

@@ -38,12 +38,13 @@ def excerpt(kind: Kind, raw: Raw, wanted: frozenset[str] = entries.NONE) -> Raw:
     return found
 
 
-def digest(found: Raw) -> bytes:
+def digest(packed: bytes) -> bytes:
     """Equal for excerpts that are equal."""
-    return blake2b(_packed(found), digest_size=16).digest()
+    return blake2b(packed, digest_size=16).digest()
 
 
-def _packed(found: Raw) -> bytes:
+def packed(found: Raw) -> bytes:
+    """An excerpt as JSON; empty if it cannot be written."""
     try:
         return orjson.dumps(found)
     except TypeError:  # lone surrogates, from text that was broken; many levels

@@ -94,12 +94,13 @@ class Objects:
         return found
 
     def _is_there(self, kind: Kind, ref: ObjectRef, found: Raw) -> None:
-        digest, before = excerpts.digest(found), self._seen.get(ref)
+        text = excerpts.packed(found)
+        digest, before = excerpts.digest(text), self._seen.get(ref)
         if before is not None and before.digest == digest:
             return
         metadata = mapping(found["metadata"])
         uid = str(metadata.get("uid", ""))
-        new, told = _decoded(kind, ref, found)
+        new, told = _decoded(kind, ref, found, text)
         is_leaving = "deletionTimestamp" in metadata
         keeps = before is not None and before.uid == uid and not is_leaving
         is_served = self._serve(kind, ref, new, before, keeps)
@@ -136,8 +137,11 @@ class Objects:
             del self._said[subject]
 
 
-def _decoded(kind: Kind, ref: ObjectRef, found: Raw) -> tuple[Any | None, tuple[Complaint, ...]]:
-    result = foreign.decoded(kind, found) if foreign.is_foreign(kind) else decode.decode(found)
+def _decoded(
+    kind: Kind, ref: ObjectRef, found: Raw, text: bytes
+) -> tuple[Any | None, tuple[Complaint, ...]]:
+    is_foreign = foreign.is_foreign(kind)
+    result = foreign.decoded(kind, found) if is_foreign else decode.decode(found, text)
     if not isinstance(result, decode.Decoded):
         message = result.message if isinstance(result, decode.NotAnObject) else "is not supported"
         return None, (Complaint("", 0, ref, "", message, "error"),)

@@ -71,9 +71,11 @@ def is_kept(change: object, found: object) -> bool:
             it not in of if value is None else is_kept(value, of.get(it))
             for it, value in change.items()
         )
+    if change == found:
+        return True
     if is_list(change):
         return is_list(found) and len(change) == len(found) and all(map(is_kept, change, found))
-    return change == found
+    return False
 
 
 def newest_generation(stored: Stored, voice: Voice) -> int:

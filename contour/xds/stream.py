@@ -42,6 +42,11 @@ Request = DeltaDiscoveryRequest | DiscoveryRequest
 _AnyRequest = TypeVar("_AnyRequest", DeltaDiscoveryRequest, DiscoveryRequest)
 
 
+def _rank(of: Subscription) -> int:
+    """Types that are not known here come last."""
+    return resources.RANK.get(of.type_url, len(resources.RANK))
+
+
 class Violation(Exception):  # noqa: N818
     """The client broke the protocol, or a limit; the stream ends with these words."""
 
@@ -106,6 +111,7 @@ class Stream:
     ) -> None:
         self.type_url = type_url
         self.subscriptions: dict[str, Subscription] = {}
+        self._in_order: list[Subscription] = []  # in which they are sent something
         self.fleet: Fleet | None = None
         self.envoy: Envoy | None = None
         self._dialect = dialect
@@ -124,12 +130,14 @@ class Stream:
         if (due := self.alarm) is not None and due <= now:
             self.fleet.alarms.ring(now)
             self._step(Woken(), now)
-        for type_url in (*resources.ORDER, *self.subscriptions):
-            to = self.subscriptions.get(type_url)
-            names = self._names(to, now) if to else []
-            if to and (names or (to.is_owed and not to.dirty and not to.overrides)):
+        # Twice: a search that ends may leave something to be sent of a type that comes earlier.
+        for to in (*self._in_order, *self._in_order):
+            if not (to.dirty or to.search or to.is_owed):  # as nearly always nearly all
+                continue
+            names = self._names(to, now)
+            if names or (to.is_owed and not to.dirty and not to.overrides):
                 message, nonce = self._dialect.response(to, names, self.fleet.responses)
-                self.fleet.counts["sent", type_url] += 1
+                self.fleet.counts["sent", to.type_url] += 1
                 self._step(Sent(to, names, nonce), now)
                 return message
         return None
@@ -203,6 +211,7 @@ class Stream:
             raise Violation(f"more than {MOST_TYPES} types on one stream")
         assert self.envoy is not None
         made = self.subscriptions[type_url] = self.envoy.open(type_url, self._wake)
+        self._in_order = sorted(self.subscriptions.values(), key=_rank)
         return made, True
 
     def subscribe(self, by: Subscription, names: Iterable[str], had: Had, now: float) -> None:

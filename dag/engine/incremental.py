@@ -338,10 +338,11 @@ class Engine:
 
     def _next_due(self) -> Memo | None:
         """The first of the earliest stage."""
-        while self._first < len(self._due):
-            if self._due[self._first]:
-                return self._due[self._first].popleft()
-            self._first += 1
+        for stage in range(self._first, len(self._due)):
+            if due := self._due[stage]:
+                self._first = stage
+                return due.popleft()
+        self._first = len(self._due)
         return None
 
     def _forget_unread(self) -> None:
