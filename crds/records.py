@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import FrozenInstanceError
 from types import FunctionType, MemberDescriptorType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 __all__ = ["dataclass", "replace"]
 
@@ -136,10 +136,10 @@ def _function(
     return made
 
 
-class _Copies(dict[type, Callable[..., Any]]):
+class _Copies(dict[type, Callable[..., object]]):
     """For each class what makes a record like another one, with some fields as they are told."""
 
-    def __missing__(self, cls: type) -> Callable[..., Any]:
+    def __missing__(self, cls: type) -> Callable[..., object]:
         fields = dataclasses.fields(cls)
         are_slots = all(
             isinstance(getattr(cls, it.name, None), MemberDescriptorType) for it in fields
