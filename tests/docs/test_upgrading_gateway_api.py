@@ -1,7 +1,6 @@
 """The page on upgrading the CRDs of the Gateway API, typed as it stands into a real cluster."""
 
 import json
-import os
 import re
 import shlex
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests import upstream
 from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import Start
@@ -18,7 +18,6 @@ pytestmark = pytest.mark.cluster
 
 ROOT = Path(__file__).parents[2]
 _PAGE = (ROOT / "docs" / "upgrading-gateway-api.md").read_text()
-_CRDS = Path(os.environ.get("UPSTREAM_CRDS", ROOT.parent / "shared" / "data" / "crds"))
 _INSTALL = re.compile(r"https://\S+/download/(v[0-9.]+)/(\w+)-install\.yaml")
 _CLASSES = "gatewayclasses.gateway.networking.k8s.io"
 _ROUTE = """
@@ -34,7 +33,11 @@ def _commands(section: str) -> list[list[str]]:
     text = _PAGE.split(f"\n## {section}\n")[1].split("\n## ")[0]
     lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.S)).splitlines()
     found = [it.partition(" > ")[0] for it in lines if it]
-    return [shlex.split(_INSTALL.sub(rf"{_CRDS}/gateway-api-\1/\2", it))[1:] for it in found]
+    return [shlex.split(_INSTALL.sub(_folder, it))[1:] for it in found]
+
+
+def _folder(url: re.Match[str]) -> str:
+    return str(upstream.folder(f"crds/gateway-api-{url[1]}/{url[2]}"))
 
 
 def _version(cluster: Cluster) -> str:
@@ -63,8 +66,7 @@ def _write(cluster: Cluster, rule: str) -> None:
 
 @pytest.fixture(name="own")
 def _own(start_control_plane: Start) -> Cluster:
-    if not _CRDS.exists():
-        pytest.skip(f"upstream's CRDs are not in {_CRDS}: set UPSTREAM_CRDS")
+    upstream.folder("crds/gateway-api-v1.7.0")  # or skips, before a cluster is started
     plane: controlplane.ControlPlane = start_control_plane()
     return Cluster(plane.folder)
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
+from tests import upstream
 from tests.cluster import controlplane
 from tests.cluster.cluster import Cluster
-from tests.crds import openapi
 from tests.pods.fixtures import demand
 from tests.workflows import expectations
 from tests.workflows.instances import Instance, installed
@@ -20,7 +20,7 @@ from tests.workflows.site import Raw, opened
 
 pytestmark = [pytest.mark.envoy, pytest.mark.cluster, pytest.mark.timeout(600)]
 
-_NEW, _OLD = "gateway-api-v1.7.0/experimental", "gateway-api-v1.6.1/experimental"
+_NEW, _OLD = "crds/gateway-api-v1.7.0/experimental", "crds/gateway-api-v1.6.1/experimental"
 _HOST, _PATH = "shop.example.com", "/pay"
 _WITHIN = {"routability": "Cluster"}
 _SENTINEL = {"routability": "testing.x-k8s.io/sentinel"}
@@ -31,7 +31,7 @@ _FEATURES = {"GatewayAddressRoutability", "GatewayAddressRoutabilityCluster"}
 @pytest.fixture(scope="module", name="instance")
 def _instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     demand()
-    crds, folder = openapi.folder(_NEW), tmp_path_factory.mktemp("routability")
+    crds, folder = upstream.folder(_NEW), tmp_path_factory.mktemp("routability")
     with (
         controlplane.ControlPlane(folder / "cluster") as running,
         opened(Cluster(running.folder), nodes=1) as site,
@@ -127,7 +127,7 @@ def test_the_crds_of_v1_6_have_neither_the_field_nor_the_condition(instance: Ins
     site = instance.site
     _told(instance, [_SENTINEL])
     try:
-        site.cluster.install_crds(openapi.folder(_OLD))
+        site.cluster.install_crds(upstream.folder(_OLD))
         site.until(
             lambda: _status(instance),
             lambda it: (
@@ -137,7 +137,7 @@ def test_the_crds_of_v1_6_have_neither_the_field_nor_the_condition(instance: Ins
         )
         _is_reached(instance, "balancer", instance.address)
     finally:
-        site.cluster.install_crds(openapi.folder(_NEW))
+        site.cluster.install_crds(upstream.folder(_NEW))
     # The class's CRD tells the version before the Gateways' has the field, which was dropped then.
     usual = [{"type": "IPAddress", "value": instance.address, "routability": ""}]
     site.until(lambda: _status(instance)["addresses"], lambda it: it == usual)

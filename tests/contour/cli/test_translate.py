@@ -1,7 +1,6 @@
 """`contour translate` as scripts use it."""
 
 import json
-import os
 import re
 from base64 import b64encode
 from pathlib import Path
@@ -12,6 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from contour.cli import main
+from tests import upstream
 from tests.testbed import pairs
 
 MANIFESTS = """
@@ -359,17 +359,9 @@ def test_a_missing_path_is_unreadable_input() -> None:
     assert "/there/is/no/such/file" in result.stderr
 
 
-_SHARED = Path(
-    os.environ.get(
-        "EXAMPLE_MANIFESTS", Path(__file__).parents[3].parent / "shared" / "data" / "manifests"
-    )
-)
-
-
-@pytest.mark.skipif(not _SHARED.is_dir(), reason="set EXAMPLE_MANIFESTS to a folder of manifests")
 def test_every_manifest_people_have_is_translated_and_told_a_status() -> None:
     told = ("Ingress", "HTTPProxy", "Gateway", "HTTPRoute", "TLSCertificateDelegation")
-    for path in sorted(_SHARED.rglob("*.yaml")):
+    for path in sorted(upstream.folder("manifests").rglob("*.yaml")):
         result = translate("-f", str(path), "--to", "status", "-o", "json", "--controller-name",
                            "example.com/gateway-controller")  # fmt: skip
         assert result.exception is None or isinstance(result.exception, SystemExit), path

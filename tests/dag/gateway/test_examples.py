@@ -1,6 +1,5 @@
 """The examples of the Gateway API's own documents are read, translated, and told something sane."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,20 +10,20 @@ from crds.decode import Decoded, decode, items
 from dag import statuses, tables
 from dag.engine.incremental import Engine
 from dag.plan import PLAN, STATUSES
+from tests import upstream
 from tests.dag.world import FLEET
 
-ROOT = Path(__file__).parents[3]
-FOLDER = Path(
-    os.environ.get(
-        "UPSTREAM_MANIFESTS", ROOT.parent / "shared" / "data" / "manifests" / "gateway-api"
-    )
-)
-FILES = sorted(FOLDER.rglob("*.yaml")) if FOLDER.exists() else []
+NAME = "manifests/gateway-api"
 STATES = {"True", "False", "Unknown"}
 
 
-@pytest.mark.skipif(not FILES, reason=f"upstream's examples are not in {FOLDER}")
-@pytest.mark.parametrize("file", FILES, ids=lambda it: str(it.relative_to(FOLDER)))
+def test_upstreams_examples_are_here() -> None:
+    upstream.folder(NAME)
+
+
+@pytest.mark.parametrize(
+    "file", upstream.manifests(NAME), ids=lambda it: f"{it.parent.name}/{it.name}"
+)
 def test_an_example_is_translated_and_every_condition_makes_sense(file: Path) -> None:
     engine = Engine(PLAN)
     engine.write(tables.FLEETS, FLEET, True)
