@@ -17,6 +17,10 @@ from provisioning.names import IMAGE as USUAL_IMAGE
 from provisioning.names import VERSION
 from provisioning.templating import Document
 
+CHARTS_VERSION = "0.2.0"
+"""Of both charts: raised when what is in them differs from what is in `tests/charts/released`. The
+version of the program, which they install, is their `appVersion`."""
+
 NAMESPACE, IMAGE = "release-namespace-placeholder", "image.placeholder:0"
 ENVOY_IMAGE, WATCHED = "envoy.placeholder:0", "watched-namespace-placeholder"
 _REFERENCES = {
@@ -54,7 +58,7 @@ def _chart(name: str, description: str) -> str:
             "name": name,
             "description": description,
             "type": "application",
-            "version": VERSION,
+            "version": CHARTS_VERSION,
             "appVersion": VERSION,
             "kubeVersion": ">=1.29.0-0",
             "keywords": ["ingress", "gateway-api", "envoy", "httpproxy"],
