@@ -113,6 +113,7 @@ def _status(kind: kinds.Kind) -> Schema:
 _STATUSES: dict[str, type] = {
     "ContourConfiguration": status.ContourConfigurationStatus,
     "EnvoyConfig": status.EnvoyConfigStatus,
+    "EnvoyPatchPolicy": status.AncestorsStatus,
     "EnvoyProxy": status.AncestorsStatus,
     "RateLimitFilter": status.AncestorsStatus,
     "BackendTrafficPolicy": status.AncestorsStatus,

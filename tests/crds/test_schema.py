@@ -117,6 +117,18 @@ def test_descriptions_say_what_is_not_served_yet() -> None:
     }
 
 
+_OF_ENVOY_GATEWAY = [it for it in OURS if it.group == kinds.ENVOY_GATEWAY and it.has_status]
+
+
+@pytest.mark.parametrize("kind", _OF_ENVOY_GATEWAY, ids=lambda it: str(it.kind))
+def test_the_api_server_keeps_the_statuses_that_are_written(kind: kinds.Kind) -> None:
+    """Those of Envoy Gateway's kinds are told by ancestor, but for that of a Backend."""
+    told = "conditions" if kind.kind == "Backend" else "ancestors"
+    (version,) = schema.crd(kind)["spec"]["versions"]
+    found = version["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]
+    assert found.keys() == {told}
+
+
 def upstream(kind: kinds.Kind) -> openapi.Schema:
     if kind.group == kinds.ENVOY_GATEWAY:
         file = f"envoy-gateway/v0.5/{kind.group}_{kind.plural}.yaml"
