@@ -1,0 +1,204 @@
+"""Each right to write statuses is taken away from a leader at work, and given back.
+
+`contour serve` on a real API server, with all that the shipped roles give it but one right. Then
+somebody makes an object of that kind. What is missing has to be told in the log, the status has to
+stay as it was and those of other kinds have to be written; with the right back, it has to be
+written without a restart, by a retry. A right without which nothing is missed is not to be granted.
+"""
+
+import asyncio
+import itertools
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from crds import kinds
+from hack.measuring.chaos import status_objects
+from hack.measuring.cluster import site
+from hack.measuring.missing_rights import Outcome, Right, note
+from provisioning import rights
+from tests.cluster.cluster import OPTIONAL, OURS, RBAC
+from tests.conformance.programs import RELEASES
+from tests.testbed import replicas
+from tests.testbed.apiserver import RefusedError
+from tests.testbed.figures import Figure
+from tests.testbed.measuring import Options, measures
+from tests.testbed.replicas import NAMESPACE, Replica
+
+NAME = "status-rights-taken-away"
+SECONDS = 90.0
+"""In which a status has to be there, or its lack told: longer than the longest pause of a retry."""
+_ROLE = f"{NAMESPACE}-contour"
+_KINDS = {it.plural: it for it in kinds.KINDS.values()}
+_RULES = [
+    *rights.everywhere(),
+    *rights.of_group(kinds.ENVOY_GATEWAY),
+    *rights.of_group(kinds.MARIN3R),
+]
+_DELEGATIONS, _PROXIES = "tlscertificatedelegations", "httpproxies"
+
+
+@measures(NAME)
+def status_rights_taken_away(options: Options) -> Iterator[Figure]:
+    """Rights of a leader to the statuses of each kind."""
+    every = [*_rights()][:: 5 if options.quick else 1]
+    found = asyncio.run(_outcomes(every))
+    note(options, NAME, found)
+    yield Figure("rights taken away, one at a time", len(found), "")
+    yield Figure("of which nothing missed", sum(not it.is_missed for it in found), "", 0)
+    yield Figure("of which not told", sum(it.is_missed and not it.is_told for it in found), "", 0)
+    yield Figure(
+        "after which a status was not written, or others waited for it",
+        sum(not it.is_finished for it in found), "", 0,
+    )  # fmt: skip
+
+
+async def _outcomes(every: Sequence[Right]) -> list[Outcome]:
+    async with _leading() as leader:
+        return [leader.without(it) for it in every]
+
+
+def _rights() -> Iterator[Right]:
+    for rule in _RULES:
+        for resource in rule["resources"]:
+            if resource.endswith("/status"):
+                yield from (Right(rule["apiGroups"][0], resource, it) for it in rule["verbs"])
+
+
+@asynccontextmanager
+async def _leading() -> AsyncIterator["_Leader"]:
+    async with site.ground() as it:
+        experimental = RELEASES["v1.7.0"].crds("experimental")
+        it.cluster.install_crds(OURS, OPTIONAL, experimental)
+        it.cluster.apply(status_objects.EXTENSION_POLICIES)
+        replicas.make_certificates(it.folder)
+        home = rights.at_home(site.LEASE, watches_everything=True)
+        token = it.cluster.service_account(NAMESPACE, "contour", home, _RULES)
+        replica = Replica(it.folder, "contour", it.cluster.kubeconfig(token, NAMESPACE))
+        found = _Leader(it, replica)
+        found.write(status_objects.BASE)
+        try:
+            await replica.start()
+            yield found
+        finally:
+            await replica.end()
+
+
+@dataclass(slots=True)
+class _Leader:
+    """A replica that leads, and what a user does meanwhile."""
+
+    ground: site.Ground
+    replica: Replica
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def write(self, text: str) -> None:
+        """As a user would."""
+        for it in yaml.safe_load_all(text):
+            it["metadata"].setdefault("namespace", NAMESPACE)
+            self.ground.cluster.apply(it)
+
+    def without(self, right: Right) -> Outcome:
+        """What comes of it."""
+        kind = _KINDS[right.resource.removesuffix("/status")]
+        before = self._statuses(kind)
+        known = self.replica.log.stat().st_size
+        self._grant([*_lesser(right)], right, is_allowed=False)
+        self.write(status_objects.MADE[kind.kind])
+        told = f'cannot {right.verb} resource "{right.resource}"'
+
+        def is_told() -> bool:
+            with self.replica.log.open("rb") as log:
+                log.seek(known)
+                return told in log.read().decode(errors="replace")
+
+        def is_written() -> bool:
+            found = self._statuses(kind)
+            return any(_is_ours(it) for name, it in found.items() if before.get(name) != it)
+
+        _until(lambda: is_told() or is_written())
+        is_missed, was_told = not is_written(), is_told()
+        others_go_on = self._others(kind)
+        is_missed = is_missed and not is_written()
+        self._grant(_RULES, right, is_allowed=True)
+        return Outcome(right, is_missed, was_told, others_go_on and _until(is_written))
+
+    def _others(self, kind: kinds.Kind) -> bool:
+        """Whether a status of another kind is written meanwhile."""
+        name = f"other-{next(self._numbers)}"
+        other = _KINDS[_PROXIES if kind.plural == _DELEGATIONS else _DELEGATIONS]
+        self.write(status_objects.other(other.kind, name))
+        return _until(lambda: _is_ours(self._statuses(other).get(name, {})))
+
+    def _grant(self, rules: Sequence[Any], right: Right, *, is_allowed: bool) -> None:
+        """Returns when the API server acts by it."""
+        cluster = self.ground.cluster
+        role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": _ROLE}}
+        cluster.apply(role | {"rules": [*rules]})
+        resource, _, part = right.resource.partition("/")
+        asked = {"group": right.group, "resource": resource, "subresource": part}
+        asked |= {"verb": right.verb, "namespace": NAMESPACE}
+        spec = {
+            "user": f"system:serviceaccount:{NAMESPACE}:contour",
+            "resourceAttributes": asked,
+        }
+        path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
+
+        def is_so() -> bool:
+            found = cluster.ask("POST", path, review | {"spec": spec})
+            return bool(found["status"]["allowed"]) == is_allowed
+
+        assert _until(is_so), f"{right} is not {'given' if is_allowed else 'taken'}"
+
+    def _statuses(self, kind: kinds.Kind) -> dict[str, Any]:
+        """Those of all objects of a kind, by name, with the generation that they are of."""
+        path = f"/apis/{kind.group}/{kind.versions[0]}/{kind.plural}"
+        with suppress(RefusedError):
+            return {
+                it["metadata"]["name"]: {
+                    "generation": it["metadata"].get("generation"),
+                    **it.get("status", {}),
+                }
+                for it in self.ground.cluster.ask("GET", path)["items"]
+            }
+        return {}
+
+
+def _is_ours(status: dict[str, Any]) -> bool:
+    """Whether we have said something of the newest generation, or what needs none: where a host is
+    reached, that a revision is served."""
+    text = json.dumps(status)
+    said = (
+        f'"observedGeneration": {status.get("generation")}',
+        status_objects.ADDRESS,
+        "published",
+    )
+    return any(it in text for it in said)
+
+
+def _until(is_so: Callable[[], bool]) -> bool:
+    """Asks again and again; whether it came."""
+    start = time.monotonic()
+    while time.monotonic() - start < SECONDS:
+        if is_so():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _lesser(right: Right) -> Iterator[dict[str, Any]]:
+    for rule in _RULES:
+        is_it = rule["apiGroups"] == [right.group] and right.resource in rule["resources"]
+        if not is_it:
+            yield rule
+            continue
+        for resource in rule["resources"]:
+            verbs = [it for it in rule["verbs"] if (resource, it) != (right.resource, right.verb)]
+            if verbs:
+                yield {**rule, "resources": [resource], "verbs": verbs}
