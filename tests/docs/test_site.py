@@ -15,6 +15,7 @@ from selenium.webdriver.remote.command import Command
 
 from hack.site import __main__ as site
 from hack.site import links, staging
+from tests.testbed import contrast
 from tests.testbed.processes import ROOT, wait
 
 pytestmark = pytest.mark.skipif(
@@ -134,6 +135,18 @@ def test_the_colours_are_those_of_the_readers_system(built: Path, browser: Chrom
         browser.get((built / "index.html").as_uri())
         found[scheme] = _asked(browser, "return document.body.dataset.mdColorScheme")
     assert found == {"light": "default", "dark": "slate"}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_enough_contrast(built: Path, browser: Chrome, scheme: str) -> None:
+    wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
+    for page in (*_OF_EACH_KIND, "reference/httproute"):
+        browser.get((built / "docs" / f"{page}.html").as_uri())
+        found = contrast.measured(browser)
+        assert len(found) > 50, page
+        assert {name: ratio for name, ratio in found if ratio < contrast.ENOUGH} == {}, page
 
 
 def _asked(browser: Chrome, script: str) -> Any:

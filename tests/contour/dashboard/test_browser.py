@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.contour.dashboard.serving import Dashboard, proxy, served, shop
-from tests.testbed import world
+from tests.testbed import contrast, world
 
 pytestmark = pytest.mark.browser
 
@@ -155,14 +154,30 @@ async def test_a_focused_link_keeps_the_focus_when_something_changes(tmp_path: P
 
 async def test_a_phone_scrolls_in_one_direction(tmp_path: Path) -> None:
     async with visiting(tmp_path, width=375) as it:
-        host = f"/host?fleet=contour&listener=ingress_http&host={FIRST}"
-        for page in ("", host, "/objects?all=yes", "/envoys", f"/explain?url=http://{FIRST}/"):
+        for page in (
+            "",
+            f"{_HOST}{FIRST}",
+            "/objects?all=yes",
+            "/envoys",
+            f"/explain?url=http://{FIRST}/",
+        ):
             await it.open(page)
             found, room = await it.do(lambda browser: browser.execute_script(_WIDTHS))
             assert found <= room, page
 
 
 _WIDTHS = "return [document.documentElement.scrollWidth, window.innerWidth]"
+
+
+_HOST = "/host?fleet=contour&listener=ingress_http&host="
+_PAGES = (
+    "",
+    f"{_HOST}bad.example.com",
+    "/objects?all=yes",
+    "/object?kind=HTTPProxy&namespace=default&name=bad",
+    "/envoys",
+    f"/explain?url=http://{FIRST}/",
+)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -172,32 +187,11 @@ async def test_text_has_enough_contrast(tmp_path: Path, theme: str) -> None:
         emulated = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
         await it.do(lambda page: page.execute_cdp_cmd("Emulation.setEmulatedMedia", emulated))
         it.dashboard.take(proxy("bad", "bad.example.com", "missing"))
-        await it.open()
-        colours = await it.do(lambda page: page.execute_script(_COLOURS))
-        assert len(colours) > 5
-        for name, colour, ground in colours:
-            assert _contrast(colour, ground) >= 4.5, (name, colour, ground)
-
-
-_COLOURS = """
-const ground = getComputedStyle(document.body).backgroundColor;
-return [...document.querySelectorAll("p, a, h1, h2, th, td, span, label, button")]
-  .filter((it) => it.textContent.trim() && it.tagName !== "BUTTON")
-  .map((it) => [it.outerHTML.slice(0, 60), getComputedStyle(it).color, ground]);
-"""
-
-
-def _contrast(one: str, other: str) -> float:
-    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = [int(it) / 255 for it in json.loads(f"[{colour[4:-1]}]")]
-    red, green, blue = (
-        it / 12.92 if it <= 0.04045 else ((it + 0.055) / 1.055) ** 2.4 for it in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+        for page in _PAGES:
+            await it.open(page)
+            found = await it.do(contrast.measured)
+            assert len(found) > 5, page
+            assert {name: ratio for name, ratio in found if ratio < contrast.ENOUGH} == {}, page
 
 
 async def test_a_screen_reader_finds_its_way(tmp_path: Path) -> None:
