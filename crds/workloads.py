@@ -3,9 +3,9 @@
 Upstream Contour has no such fields there; these settings are those of its ContourDeployment.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from crds.draining import DRAIN_SECONDS
 from crds.fields import Int64, Natural32, Natural64, Port, PositiveUint32, Subdomain
@@ -13,8 +13,12 @@ from crds.gateway.gatewayclass import ControllerName
 from crds.gateway.references import ParametersReference
 from crds.meta import model
 
-Quantity = str
-"""An amount of a resource, such as `500m` or `1Gi`."""
+Quantity = Annotated[
+    str,
+    BeforeValidator(lambda it: str(it) if type(it) is int else it),
+    WithJsonSchema({"x-kubernetes-int-or-string": True}),
+]
+"""An amount of a resource, such as `500m`, `1Gi` or `2`."""
 
 
 @model

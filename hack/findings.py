@@ -23,8 +23,9 @@ contour analyze --ignore HostShared my-manifests/    # without a code
 It reports the errors and warnings that statuses have, what an API server would refuse, and what no
 status tells although it is worth a look. Each finding has a code, a severity (`error`, `warning`,
 `info`), the object to change with file, line and field, and what to do. Codes do not change from
-release to release. In the exit code, 0 stands for nothing that `--fail-on` asks for (the default is
-`error`), 1 for findings, and 2 for paths that cannot be read or for no running instance.
+release to release. The exit code is 0 if nothing is found that
+`--fail-on` asks for (the default is `error`), 1 if something is, and 2 if a path cannot be read or
+no instance runs.
 
 What it does not do: it compares paths, methods, headers and query parameters to find routes that
 never get a request, but of regular expressions only equal ones. Services without ready endpoints

@@ -60,7 +60,10 @@ _SOURCES = (
     _Source(
         _HACK / "extensionserver",
         "github.com/envoyproxy/gateway",
-        {"manifests/envoy-gateway": "examples/kubernetes"},
+        {
+            "crds/envoy-gateway/v1.9": "charts/gateway-helm/charts/crds/crds/generated",
+            "manifests/envoy-gateway": "examples/kubernetes",
+        },
     ),
 )
 _ELSEWHERE = {

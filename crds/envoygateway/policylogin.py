@@ -48,7 +48,7 @@ class LoginAttempt:
 
     back_off: LoginBackOff | None = None
     """The time between two attempts."""
-    timeout: Annotated[Opaque | None, _LEFT] = None
+    timeout: Annotated[GatewayDuration | None, _LEFT] = None
     """The time that an attempt may take."""
 
 

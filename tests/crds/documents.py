@@ -133,7 +133,8 @@ def authenticationfilter(**provider: Any) -> Document:
 def envoyproxy() -> Document:
     pod: Document = {"labels": {"team": "edge"}, "volumes": [{"name": "own", "emptyDir": {}}]}
     mounts = [{"name": "own", "mountPath": "/own"}]
-    deployment = {"replicas": 2, "pod": pod, "container": {"volumeMounts": mounts}}
+    container: Document = {"volumeMounts": mounts, "resources": {"limits": {"cpu": 2}}}
+    deployment = {"replicas": 2, "pod": pod, "container": container}
     kubernetes = {
         "envoyDeployment": deployment,
         "envoyHpa": {"minReplicas": 2, "maxReplicas": 5},

@@ -129,6 +129,27 @@ def test_the_api_server_keeps_the_statuses_that_are_written(kind: kinds.Kind) ->
     assert found.keys() == {told}
 
 
+_STRICTER = {
+    ".spec.requestBuffer": {"limit"},  # upstream buffers nothing without it
+}
+
+
+@pytest.mark.parametrize(
+    "kind", [it for it in _OF_ENVOY_GATEWAY if it not in WITH_UPSTREAM], ids=lambda it: str(it.kind)
+)
+def test_a_field_of_envoy_gateway_has_its_type(kind: kinds.Kind) -> None:
+    """Some are kept as they are, and have none here; others may have two, and say so."""
+    file = f"envoy-gateway/v1.9/{kind.group}_{kind.plural}.yaml"
+    (version,) = openapi.upstream(file)[kind.kind]["versions"]
+    theirs = dict(openapi.parts(version["schema"]["openAPIV3Schema"]["properties"]["spec"]))
+    ours = schema_of(kind)["properties"]["spec"]
+    for path, node in openapi.parts(ours):
+        if path in theirs:
+            assert node.get("type") in {None, theirs[path].get("type")}, path
+            required = set(node.get("required", ())) - _STRICTER.get(f".spec{path}", set())
+            assert required <= set(theirs[path].get("required", ())), path
+
+
 def upstream(kind: kinds.Kind) -> openapi.Schema:
     if kind.group == kinds.ENVOY_GATEWAY:
         file = f"envoy-gateway/v0.5/{kind.group}_{kind.plural}.yaml"
