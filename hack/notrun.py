@@ -24,7 +24,7 @@ Other things that were never tried for the same reasons:
 | load balancers and DNS of clouds | no cloud; tests give addresses themselves |
 | cert-manager, the Prometheus operator, Grafana | not installed; parsers check our files for them |
 | macOS | no such machine; packages exist, and types are checked |
-| arm64 | no such machine; all dependencies of the image have packages for it (`hack/lock`) |
+| arm64 | no such machine; the packages of the image have native libraries for it (`hack/lock`) |
 """
 
 
