@@ -96,29 +96,32 @@ def _told(name: str) -> str:
 
 
 def _found(name: str) -> Path | None:
-    return next((it / name for it in (_GIVEN, _cached()) if (it / name).exists()), None)
+    places = (_GIVEN, *map(_cached, _SOURCES))
+    return next((it / name for it in places if (it / name).exists()), None)
 
 
-def _cached() -> Path:
-    """Where `fetch` puts what it fetches: another release is another folder."""
-    made = repr([(it.name, it.release, sorted(it.copied.items())) for it in _SOURCES])
+def _cached(source: _Source) -> Path:
+    """Where `fetch` puts what a module has: another release is another folder."""
+    made = repr((source.name, source.release, sorted(source.copied.items())))
     return _CACHE / "upstream" / hashlib.sha256(made.encode()).hexdigest()[:16]
+
+
+def lacking() -> Sequence[_Source]:
+    """The modules of which something is not at hand."""
+    return [it for it in _SOURCES if not all(map(_found, it.copied))]
 
 
 def fetch() -> None:
     """Fetches what is lacking. Raises `golang.MissingError`."""
-    target = _cached()
-    if target.exists():
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as made:
-        fresh = Path(made, "fresh")
-        for source in _SOURCES:
-            print(f"Fetching {source.name} {source.release} ...", file=sys.stderr)
-            module = golang.folder(source.ours, source.name)
+    for source in lacking():
+        print(f"Fetching {source.name} {source.release} ...", file=sys.stderr)
+        module, target = golang.folder(source.ours, source.name), _cached(source)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent) as made:
+            fresh = Path(made, "fresh")
             for where, what in source.copied.items():
                 _copy(module / what, fresh / where)
-        fresh.rename(target)
+            fresh.rename(target)
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -136,4 +139,6 @@ def _manifests(source: Path) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
+    if "--is-lacking" in sys.argv:
+        sys.exit(not lacking())
     fetch()
