@@ -92,8 +92,12 @@ class Reporter:
             self._note(fleet, ReportDelta(is_whole=True))
 
     def meet(self, peers: Iterable[str]) -> None:
-        """The addresses of other replicas, one of which may lead when nobody can tell which."""
-        self._peers = tuple(sorted(set(peers) - {self.address}))
+        """The addresses of other replicas, one of which may lead when nobody can tell which.
+
+        With none, those that were met before are kept: a leader that has just begun hears of its
+        followers only when they report to it.
+        """
+        self._peers = tuple(sorted(set(peers) - {self.address})) or self._peers
 
     async def follow(self, leaders: AsyncIterator[str | None]) -> None:
         """Reports until cancelled; `leaders` tells where to, and each change of it."""

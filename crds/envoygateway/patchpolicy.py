@@ -60,7 +60,7 @@ class PatchOperation:
 
 @model
 class ResourcePatch:
-    """An operation on one resource."""
+    """An operation on one resource, such as a listener or a cluster of the Envoys."""
 
     type: ResourceType
     """The type of the resource. Listeners, RouteConfigurations (of which one virtual host is
@@ -79,12 +79,13 @@ class EnvoyPatchPolicySpec:
     """The target, and what is changed of what its Envoys are told."""
 
     type: Literal["JSONPatch"]
-    """The only type is `JSONPatch`."""
+    """How the resources are changed. The only type is `JSONPatch`, for operations of RFC 6902."""
     json_patches: tuple[ResourcePatch, ...] = ()
     """The operations, applied in this order. Those on one resource are applied all or not at
     all."""
     target_ref: PatchTarget
-    """The Gateway or GatewayClass."""
+    """The Gateway whose Envoys get the patched configuration, or the GatewayClass of a Gateway that
+    shares its Envoys."""
     priority: Int32 = 0
     """Policies of lower priority numbers are applied first; of equal ones the older. The default is
     0."""

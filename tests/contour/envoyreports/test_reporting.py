@@ -246,6 +246,26 @@ async def test_who_cannot_read_the_lease_finds_the_next_leader(
         await two.until(lambda: "three" in two.reports.replicas)
 
 
+async def test_who_leads_again_for_a_moment_still_knows_who_may_lead_next(tmp_path: Path) -> None:
+    """The second term ends before anybody has reported, as when a slow API server is cut off."""
+    of = replicas.instance(tmp_path)
+    async with of.replica("one") as one, of.replica("two") as two:
+        for it in (one, two):
+            it.hear().connected(1)
+        one.collector.lead()
+        two.leader.tell(one.address)
+        await one.until(lambda: one.collector.addresses)
+        one.reporter.meet(one.collector.addresses)
+        one.collector.resign()
+        one.collector.lead()
+        one.reporter.meet(one.collector.addresses)
+        one.collector.resign()
+        one.leader.tell(None)
+        two.collector.lead()
+        two.leader.tell(reporting.HERE)
+        await two.until(lambda: "one" in two.reports.replicas)
+
+
 async def test_where_to_report_is_an_annotation_of_the_lease() -> None:
     async def leaders() -> AsyncIterator[election.Leader | None]:
         yield None
