@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from tests.agreement.securitypolicies import world_of
+from tests.agreement import worlds
 
 Document = dict[str, Any]
 
-_GROUP = "gateway.envoyproxy.io"
 _PATTERNS = (
     ("^/a/([^/]+)/(.*)$", r"/\2/\1"),
     ("/", r"\0\\"),
@@ -117,24 +116,13 @@ _CREDENTIALS: Mapping[str, str] = {"bearer": "Bearer a", "odd": "%REQ(x)%", "lon
 
 
 def world(make: Callable[[Random], Document], chance: Random, count: int) -> list[Document]:
-    """A Gateway with routes that have such a filter in each of their rules."""
-    found = world_of([f"r{it}" for it in range(count)])
+    """Routes that have such a filter in each of their rules."""
+    found = worlds.ground()
+    found += [worlds.secret(name, {"credential": it}) for name, it in _CREDENTIALS.items()]
     for number in range(count):
-        reference = {"group": _GROUP, "kind": "HTTPRouteFilter", "name": f"f{number}"}
+        name = f"f{number}"
+        reference = {"group": worlds.ENVOY_GATEWAY, "kind": "HTTPRouteFilter", "name": name}
         filter_ = {"type": "ExtensionRef", "extensionRef": reference}
-        (route,) = (it for it in found if it["metadata"]["name"] == f"r{number}")
-        for rule in route["spec"]["rules"]:
-            rule["filters"] = [filter_]
-        found.append(_of("HTTPRouteFilter", f"{_GROUP}/v1alpha1", f"f{number}", make(chance)))
-    return found + [_credential(*it) for it in _CREDENTIALS.items()]
-
-
-def _credential(name: str, value: str) -> Document:
-    metadata = {"name": name, "namespace": "default"}
-    made: Document = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
-    return made | {"type": "Opaque", "stringData": {"credential": value}}
-
-
-def _of(kind: str, version: str, name: str, spec: Document) -> Document:
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
+        found.append(worlds.route(f"r{number}", filter_))
+        found.append(worlds.of_envoy_gateway("HTTPRouteFilter", name, make(chance)))
+    return found

@@ -1,16 +1,14 @@
 """Generated SecurityPolicies with routes for them: each served field at the limits of its form."""
 
-import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from tests.agreement import logins
+from tests.agreement import logins, worlds
 from tests.testbed import tokens
 
 Document = dict[str, Any]
 
-_GATEWAYS = "gateway.networking.k8s.io/v1"
 _HEADERS = ("x-user", "X-Tenant", "authorization", "cookie", "x-a_b", "a" * 200, ":path")
 _VALUES = ("one", "a b", "%", "ü", '"', "x" * 500, "a,b", "", "(.*)+", "\\")
 _CLAIMS = ("sub", "realm.role", "a.b.c.d", "https://example", "ü", "x" * 250)
@@ -102,7 +100,7 @@ def basic_auth(chance: Random) -> Document:
     return {"basicAuth": made}
 
 
-def _secrets() -> list[Document]:
+def secrets() -> list[Document]:
     """What keys and users may be, at the limits of their form."""
     digest = "{SHA}2jmj7l5rSw0yVb/vlWAYkK/YBwk="
     users = [f"{it}:{digest}" for it in ("me", "ü", "a b", "%REQ(x)%", "u" * 200, '"', "me")]
@@ -115,15 +113,7 @@ def _secrets() -> list[Document]:
         "one-user": {".htpasswd": f"me:{digest}"},
         "many-users": {".htpasswd": "\n".join(["# users", *users, ""])},
     }
-    return [
-        {
-            "apiVersion": "v1",
-            "kind": "Secret",
-            "metadata": {"name": name, "namespace": "default"},
-            "stringData": it,
-        }
-        for name, it in texts.items()
-    ]
+    return [worlds.secret(name, it) for name, it in texts.items()]
 
 
 def oidc(chance: Random) -> Document:
@@ -169,70 +159,8 @@ FIELDS: Mapping[str, Callable[[Random], Document]] = {
 
 def documents(field: str, seed: int, count: int) -> list[Document]:
     """A Gateway with routes, each with a policy of its own; the Gateway has one, too."""
-    return world("SecurityPolicy", FIELDS[field], Random(f"{field} {seed}"), count)
-
-
-_OURS = "projectcontour.io"
-
-
-def world(
-    kind: str, make: Callable[[Random], Document], chance: Random, count: int
-) -> list[Document]:
-    """The same with policies of any kind."""
-    found = world_of(["bare", *(f"r{it}" for it in range(count))])
-    found.append(_policy(kind, "whole", ("Gateway", "gw"), make(chance)))
-    for number in range(count):
-        found.append(_policy(kind, f"p{number}", ("HTTPRoute", f"r{number}"), make(chance)))
-    return found
-
-
-def world_of(routes: Sequence[str]) -> list[Document]:
-    """A Gateway with such HTTPRoutes, and what these refer to."""
-    listener = {"name": "http", "port": 80, "protocol": "HTTP"}
-    return [
-        _of("GatewayClass", "contour", {"controllerName": f"{_OURS}/gateway-controller"}),
-        _of("Gateway", "gw", {"gatewayClassName": "contour", "listeners": [listener]}),
-        *map(_route, routes),
-        *_services(),
-        *_secrets(),
-    ]
-
-
-def _route(name: str) -> Document:
-    rules: list[Document] = [
-        {"backendRefs": [{"name": it, "port": 80}]} for it in ("s1", "named", "h2c")
-    ]
-    for rule in rules[1:]:
-        path = {"type": "PathPrefix", "value": f"/{rule['backendRefs'][0]['name']}"}
-        rule["matches"] = [{"path": path}]
-    spec = {"parentRefs": [{"name": "gw"}], "hostnames": [f"{name}.test"], "rules": rules}
-    return _of("HTTPRoute", name, spec)
-
-
-def _services() -> list[Document]:
-    """One whose name Envoy resolves, which is that of this machine, and one of HTTP/2."""
-    port: Document = {"port": 80}
-    named: Document = {
-        "type": "ExternalName",
-        "externalName": socket.gethostname().lower(),
-        "ports": [port],
-    }
-    h2c: Document = {"ports": [port | {"appProtocol": "kubernetes.io/h2c"}]}
-    return [
-        _of("Service", name, spec) | {"apiVersion": "v1"}
-        for name, spec in (("named", named), ("h2c", h2c))
-    ]
-
-
-def _policy(kind: str, name: str, target: tuple[str, str], spec: Document) -> Document:
-    reference = {"group": "gateway.networking.k8s.io", "kind": target[0], "name": target[1]}
-    made = _of(kind, name, {"targetRefs": [reference], **spec})
-    return made | {"apiVersion": "gateway.envoyproxy.io/v1alpha1"}
-
-
-def _of(kind: str, name: str, spec: Document) -> Document:
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": _GATEWAYS, "kind": kind, "metadata": metadata, "spec": spec}
+    chance = Random(f"{field} {seed}")
+    return [*secrets(), *worlds.policies("SecurityPolicy", FIELDS[field], chance, count)]
 
 
 def _provider(chance: Random, name: str) -> Document:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from crds.meta import ObjectRef
-from dag.statuses import PolicyStatus
 from tests.agreement import configurations, live, securitypolicies
 from tests.testbed.ports import free_ports
 
@@ -24,11 +23,8 @@ async def test_envoy_refuses_no_policy_that_the_rules_accept(field: str, tmp_pat
             running.take(securitypolicies.documents(field, seed, COUNT))
             await running.settled()
             assert running.refusals() == [], seed
-            accepted += sum(_is_accepted(running, f"p{it}") for it in range(COUNT))
+            accepted += sum(
+                running.is_met(ObjectRef("SecurityPolicy", "default", f"p{it}"))
+                for it in range(COUNT)
+            )
     assert accepted > 0.5 * SEEDS * COUNT
-
-
-def _is_accepted(running: live.Live, name: str) -> bool:
-    told = running.instance.controller.board.told.get(ObjectRef("SecurityPolicy", "default", name))
-    assert isinstance(told, PolicyStatus)
-    return all(it.status == "True" for each in told.ancestors for it in each.conditions)

@@ -17,7 +17,7 @@ from dag import hosts, nodes, tables
 from dag.engine.incremental import Engine
 from dag.gateway.envoypolicies import securitycredentials, securitylogin, securitytokens
 from dag.listeners import DEFAULT_FLEET
-from tests.agreement import securitypolicies, trafficpolicies
+from tests.agreement import securitypolicies, trafficpolicies, worlds
 from tests.dag.gateway.manifests import configuration, service
 from tests.dag.world import world
 
@@ -128,7 +128,8 @@ def test_two_policies_mean_what_one_means_that_says_the_merged_document(kind: st
     """The oracle: the documents are merged by themselves, and stand in one policy."""
     chance, fields = Random(f"merging {kind}"), MAKERS[kind]
     closed = 0
-    documents = securitypolicies.world(kind, lambda _: {}, chance, 1)
+    made = worlds.policies(kind, lambda _: {}, chance, 1)
+    documents = [*securitypolicies.secrets(), *made]
     given = yaml.safe_dump_all(it for it in documents if it["kind"] != kind)
     given += service("s1") + service("s2") + configuration("enableExternalNameService: true")
     pair, single = _world(given), _world(given)
