@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tests.testbed.figures import Figure
 from tests.testbed.measuring import Options
 
 SIDE_BY_SIDE = 4
@@ -35,15 +36,46 @@ class Outcome(NamedTuple):
     """With the right all was done that was to be done."""
 
 
+def rights(rules: Iterable[Mapping[str, Any]]) -> Sequence[Right]:
+    """Each right that the rules of a role give, once."""
+    found = (
+        Right(group, resource, verb, name)
+        for rule in rules
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+        for verb in rule["verbs"]
+        for name in rule.get("resourceNames") or ("",)
+    )
+    return [*dict.fromkeys(found)]
+
+
+def without(right: Right, rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rules of a role that lacks one right."""
+    return [_rule(it) for it in rights(rules) if it != right]
+
+
+def _rule(it: Right) -> dict[str, Any]:
+    found = {"apiGroups": [it.group], "resources": [it.resource], "verbs": [it.verb]}
+    return found | ({"resourceNames": [it.name]} if it.name else {})
+
+
+def figures(found: Sequence[Outcome], unfinished: str) -> Iterator[Figure]:
+    """Of rights each of which is needed."""
+    yield Figure("rights taken away, one at a time", len(found), "")
+    yield Figure("of which nothing missed", sum(not it.is_missed for it in found), "", 0)
+    yield Figure("of which not told", sum(it.is_missed and not it.is_told for it in found), "", 0)
+    yield Figure(unfinished, sum(not it.is_finished for it in found), "", 0)
+
+
 async def outcomes(
-    every: Iterable[Right], without: Callable[[Right], Awaitable[Outcome]]
+    every: Iterable[Right], taken: Callable[[Right], Awaitable[Outcome]]
 ) -> list[Outcome]:
     """Some of them side by side."""
     limit = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def one(right: Right) -> Outcome:
         async with limit:
-            return await without(right)
+            return await taken(right)
 
     return await asyncio.gather(*map(one, every))
 

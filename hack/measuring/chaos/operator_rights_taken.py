@@ -7,7 +7,7 @@ real ones, in this process.
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any
 from contour_operator import children, configurations, desired
 from contour_operator.reconciling import Reconciler
 from contour_operator.trust import Trust
+from hack.measuring import missing_rights
 from hack.measuring.missing_rights import Outcome, Right, logged, note, outcomes
 from kube import errors, kubeconfig
 from kube.client import Client
@@ -41,7 +42,7 @@ _SPEC: dict[str, Any] = {
 @measures(NAME)
 def operator_rights_taken_away(options: Options) -> Iterator[Figure]:
     """Rights of the shipped ClusterRole of the operator."""
-    every = [*_rights()][:: 10 if options.quick else 1]
+    every = missing_rights.rights(_rules())[:: 10 if options.quick else 1]
     with (
         tempfile.TemporaryDirectory(prefix=f"{NAME}-") as folder,
         controlplane.ControlPlane(Path(folder)) as running,
@@ -59,17 +60,9 @@ def operator_rights_taken_away(options: Options) -> Iterator[Figure]:
     )
 
 
-def _rights() -> Iterator[Right]:
-    """Those of the ClusterRole, one by one."""
-    found = (
-        Right(group, resource, verb, name)
-        for rule in operators.shipped("ClusterRole")["rules"]
-        for group in rule["apiGroups"]
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-        for name in rule.get("resourceNames") or ("",)
-    )
-    yield from dict.fromkeys(found)
+def _rules() -> Sequence[Mapping[str, Any]]:
+    rules: Sequence[Mapping[str, Any]] = operators.shipped("ClusterRole")["rules"]
+    return rules
 
 
 async def _without(cluster: Cluster, folder: Path, right: Right) -> Outcome:
@@ -82,7 +75,7 @@ async def _without(cluster: Cluster, folder: Path, right: Right) -> Outcome:
         words.log = log
         is_missed = not await _lives(rig, owner, words, is_lesser=True)
         was_told = words.are_told
-        await asyncio.to_thread(cluster.apply, _role(rig.home))
+        await asyncio.to_thread(cluster.apply, _role(rig.home, _rules()))
         await _turns(rig, owner, words, is_lesser=False)  # the end of what was deleted
         is_finished = await _lives(rig, owner, words, is_lesser=False)
     return Outcome(right, is_missed, was_told, is_finished)
@@ -94,7 +87,7 @@ def _installed(cluster: Cluster, folder: Path, right: Right) -> Rig:
     for it in manifests.operator(installation.Operator(place=place)):
         if it["kind"] in {"ServiceAccount", "Role", "RoleBinding"}:
             cluster.apply(it)
-    cluster.apply(_role(home, without=right))
+    cluster.apply(_role(home, missing_rights.without(right, _rules())))
     account = {"kind": "ServiceAccount", "name": "contour-operator", "namespace": home}
     reference = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": f"lesser-{home}"}
     binding = operators.cluster_wide("ClusterRoleBinding", f"lesser-{home}")
@@ -105,15 +98,8 @@ def _installed(cluster: Cluster, folder: Path, right: Right) -> Rig:
     return Rig(cluster, home, "", folder, cluster.namespace("instance"))
 
 
-def _rule(it: Right) -> dict[str, Any]:
-    found = {"apiGroups": [it.group], "resources": [it.resource], "verbs": [it.verb]}
-    return found | ({"resourceNames": [it.name]} if it.name else {})
-
-
-def _role(home: str, without: Right | None = None) -> dict[str, Any]:
-    """With all rights, or with all but one."""
-    rules = [_rule(it) for it in _rights() if it != without]
-    return operators.cluster_wide("ClusterRole", f"lesser-{home}") | {"rules": rules}
+def _role(home: str, rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return operators.cluster_wide("ClusterRole", f"lesser-{home}") | {"rules": [*rules]}
 
 
 _NOT_HELD = "attempting to grant RBAC permissions not currently held"

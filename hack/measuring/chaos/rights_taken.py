@@ -19,6 +19,7 @@ from contour.infrastructure.desired import Release
 from crds.fleetdetails import Autoscaler, Details
 from crds.meta import NamespacedName
 from dag.fleets import Fleet
+from hack.measuring import missing_rights
 from hack.measuring.missing_rights import Outcome, Right, logged, note, outcomes
 from provisioning import rights
 from provisioning.keeping.ownership import Owner
@@ -63,7 +64,8 @@ Step = tuple[Fleet | None, set[str]]
 @measures(NAME)
 def rights_taken_away(options: Options) -> Iterator[Figure]:
     """Rights of a leader to the objects of a fleet."""
-    every = [*_rights()][:: 5 if options.quick else 1]
+    every = [it for it in missing_rights.rights(_RULES) if it.resource in _KINDS]
+    every = every[:: 5 if options.quick else 1]
     with (
         tempfile.TemporaryDirectory(prefix=f"{NAME}-") as folder,
         controlplane.ControlPlane(Path(folder)) as running,
@@ -72,26 +74,13 @@ def rights_taken_away(options: Options) -> Iterator[Figure]:
         cluster.install_crds(OURS)
         found = asyncio.run(outcomes(every, partial(_without, cluster)))
     note(options, NAME, found)
-    yield Figure("rights taken away, one at a time", len(found), "")
-    yield Figure("of which nothing missed", sum(not it.is_missed for it in found), "", 0)
-    yield Figure("of which not told", sum(it.is_missed and not it.is_told for it in found), "", 0)
-    yield Figure("after which not all was made", sum(not it.is_finished for it in found), "", 0)
-
-
-def _rights() -> Iterator[Right]:
-    found = (
-        Right(rule["apiGroups"][0], resource, verb)
-        for rule in _RULES
-        for resource in rule["resources"]
-        for verb in rule["verbs"]
-        if resource in _KINDS
-    )
-    yield from dict.fromkeys(found)
+    yield from missing_rights.figures(found, "after which not all was made")
 
 
 async def _without(cluster: Cluster, right: Right) -> Outcome:
     namespace = await asyncio.to_thread(cluster.namespace, "lesser")
-    await asyncio.to_thread(cluster.service_account, namespace, "leader", [*_lesser(right)])
+    lesser = missing_rights.without(right, _RULES)
+    await asyncio.to_thread(cluster.service_account, namespace, "leader", lesser)
     await asyncio.to_thread(cluster.create, authority(namespace))
     rig = _OfAGateway(cluster, namespace, Release(Owner(namespace, "contour")))
     with logged() as log:
@@ -170,14 +159,6 @@ async def _comes(is_so: Callable[[], bool], is_over: Callable[[], bool]) -> bool
             return True
         await asyncio.sleep(0.1)
     return False
-
-
-def _lesser(right: Right) -> Iterator[dict[str, Any]]:
-    for rule in _RULES:
-        for resource in rule["resources"]:
-            is_it = resource == right.resource
-            verbs = [it for it in rule["verbs"] if not (is_it and it == right.verb)]
-            yield {**rule, "resources": [resource], "verbs": verbs}
 
 
 def _role(namespace: str) -> dict[str, Any]:

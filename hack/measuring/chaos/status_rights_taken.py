@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from crds import kinds
+from hack.measuring import missing_rights
 from hack.measuring.chaos import status_objects
 from hack.measuring.cluster import site
 from hack.measuring.missing_rights import Outcome, Right, note
@@ -46,28 +47,17 @@ _DELEGATIONS, _PROXIES = "tlscertificatedelegations", "httpproxies"
 @measures(NAME)
 def status_rights_taken_away(options: Options) -> Iterator[Figure]:
     """Rights of a leader to the statuses of each kind."""
-    every = [*_rights()][:: 5 if options.quick else 1]
+    every = [it for it in missing_rights.rights(_RULES) if it.resource.endswith("/status")]
+    every = every[:: 5 if options.quick else 1]
     found = asyncio.run(_outcomes(every))
     note(options, NAME, found)
-    yield Figure("rights taken away, one at a time", len(found), "")
-    yield Figure("of which nothing missed", sum(not it.is_missed for it in found), "", 0)
-    yield Figure("of which not told", sum(it.is_missed and not it.is_told for it in found), "", 0)
-    yield Figure(
-        "after which a status was not written, or others waited for it",
-        sum(not it.is_finished for it in found), "", 0,
-    )  # fmt: skip
+    unfinished = "after which a status was not written, or others waited for it"
+    yield from missing_rights.figures(found, unfinished)
 
 
 async def _outcomes(every: Sequence[Right]) -> list[Outcome]:
     async with _leading() as leader:
         return [leader.without(it) for it in every]
-
-
-def _rights() -> Iterator[Right]:
-    for rule in _RULES:
-        for resource in rule["resources"]:
-            if resource.endswith("/status"):
-                yield from (Right(rule["apiGroups"][0], resource, it) for it in rule["verbs"])
 
 
 @asynccontextmanager
@@ -108,7 +98,7 @@ class _Leader:
         kind = _KINDS[right.resource.removesuffix("/status")]
         before = self._statuses(kind)
         known = self.replica.log.stat().st_size
-        self._grant([*_lesser(right)], right, is_allowed=False)
+        self._grant(missing_rights.without(right, _RULES), right, is_allowed=False)
         self.write(status_objects.MADE[kind.kind])
         told = f'cannot {right.verb} resource "{right.resource}"'
 
@@ -190,15 +180,3 @@ def _until(is_so: Callable[[], bool]) -> bool:
             return True
         time.sleep(0.05)
     return False
-
-
-def _lesser(right: Right) -> Iterator[dict[str, Any]]:
-    for rule in _RULES:
-        is_it = rule["apiGroups"] == [right.group] and right.resource in rule["resources"]
-        if not is_it:
-            yield rule
-            continue
-        for resource in rule["resources"]:
-            verbs = [it for it in rule["verbs"] if (resource, it) != (right.resource, right.verb)]
-            if verbs:
-                yield {**rule, "resources": [resource], "verbs": verbs}
