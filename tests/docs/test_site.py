@@ -130,8 +130,7 @@ _OF_EACH_KIND = ("tutorials/canary", "how-to/jwt", "explanation/comparison")
 def test_the_colours_are_those_of_the_readers_system(built: Path, browser: Chrome) -> None:
     found: dict[str, str] = {}
     for scheme in ("light", "dark"):
-        wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
+        contrast.prefer(browser, scheme)
         browser.get((built / "index.html").as_uri())
         found[scheme] = _asked(browser, "return document.body.dataset.mdColorScheme")
     assert found == {"light": "default", "dark": "slate"}
@@ -140,8 +139,7 @@ def test_the_colours_are_those_of_the_readers_system(built: Path, browser: Chrom
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_has_enough_contrast(built: Path, browser: Chrome, scheme: str) -> None:
-    wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
+    contrast.prefer(browser, scheme)
     for page in (*_OF_EACH_KIND, "reference/httproute"):
         browser.get((built / "docs" / f"{page}.html").as_uri())
         found = contrast.measured(browser)

@@ -9,6 +9,12 @@ ENOUGH = 4.5
 """To one: WCAG 2.2, 1.4.3."""
 
 
+def prefer(browser: Chrome, scheme: str) -> None:
+    """The reader's system has `light` or `dark` colours from now on."""
+    wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
+
+
 def measured(browser: Chrome) -> list[tuple[str, float]]:
     """Each element that has text of its own, a placeholder or a value, and its contrast."""
     script = {"script": _COLOURS, "args": []}

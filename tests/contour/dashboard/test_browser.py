@@ -184,8 +184,7 @@ _PAGES = (
 async def test_text_has_enough_contrast(tmp_path: Path, theme: str) -> None:
     """WCAG 2.2, 1.4.3: 4.5 to 1."""
     async with visiting(tmp_path) as it:
-        emulated = {"features": [{"name": "prefers-color-scheme", "value": theme}]}
-        await it.do(lambda page: page.execute_cdp_cmd("Emulation.setEmulatedMedia", emulated))
+        await it.do(lambda browser: contrast.prefer(browser, theme))
         it.dashboard.take(proxy("bad", "bad.example.com", "missing"))
         for page in _PAGES:
             await it.open(page)
