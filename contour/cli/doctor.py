@@ -9,9 +9,9 @@ import click
 from click.core import ParameterSource
 
 from contour.cli import options, output
+from contour.doctor.check import Check
 
 if TYPE_CHECKING:
-    from contour.doctor.check import Check
     from contour.doctor.cluster import Cluster
 
 _OF_MACHINES = ("bind", "port_map", "state_dir")
@@ -113,7 +113,7 @@ def _refuse_options_of_the_other_kind(context: click.Context, *, in_cluster: boo
             raise click.UsageError(f"{option.opts[-1]} {why}")
 
 
-def _machine(bind: str, port_map: tuple[str, ...], state_dir: Path | None) -> "list[Check]":
+def _machine(bind: str, port_map: tuple[str, ...], state_dir: Path | None) -> list[Check]:
     from contour import host, rundir
     from contour.cli import failures
     from contour.doctor import machine
@@ -126,7 +126,7 @@ def _machine(bind: str, port_map: tuple[str, ...], state_dir: Path | None) -> "l
         return list(machine.checks(asked))
 
 
-def _cluster(kubeconfig: str, asked: "Cluster") -> "list[Check]":
+def _cluster(kubeconfig: str, asked: "Cluster") -> list[Check]:
     """With the service account of this pod if no kubeconfig is named."""
     import asyncio
     import os
@@ -139,7 +139,7 @@ def _cluster(kubeconfig: str, asked: "Cluster") -> "list[Check]":
     return [machine.versions(), *asyncio.run(cluster.checks(access, asked))]
 
 
-def _show(found: "Sequence[Check]", format_: Literal["table", "json", "yaml"]) -> None:
+def _show(found: Sequence[Check], format_: Literal["table", "json", "yaml"]) -> None:
     if format_ == "table":
         rows = [
             ((it.state, _STYLES[it.state]), (it.name, ""), ("; ".join(filter(None, it[2:])), ""))

@@ -4,11 +4,10 @@ import http.client
 import ipaddress
 import ssl
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import NamedTuple, TypedDict
 
-if TYPE_CHECKING:
-    from contour.answers.explained import Explained, ShownListener
-    from dag.evaluation.requests import Request
+from contour.answers.explained import Explained, ShownListener
+from dag.evaluation.requests import Request
 
 _TIMEOUT = 30.0  # seconds without a byte
 FORWARDED = "x-envoy-upstream-service-time"
@@ -59,14 +58,14 @@ def address(text: str) -> Address:
     return Address(host.removeprefix("[").removesuffix("]"), int(port))
 
 
-def local(listener: "ShownListener") -> Address:
+def local(listener: ShownListener) -> Address:
     """A listener on this machine; that of all addresses is reached by the loopback one."""
     found = ipaddress.ip_address(listener["address"])
     loopback = "::1" if found.version == 6 else "127.0.0.1"
     return Address(loopback if found.is_unspecified else str(found), listener["port"])
 
 
-def sent(found: "Explained", request: "Request", to: Address) -> Sent:
+def sent(found: Explained, request: Request, to: Address) -> Sent:
     """Sends it over a connection of its own, and says whether that is the answer.
 
     Raises ValueError if it cannot be sent as it is written.
@@ -97,7 +96,7 @@ def _described(answer: _Answer, agrees: bool) -> str:
     return f"answered {answer.status}{location}{grpc}{whose}{body}"
 
 
-def _is_expected(found: "Explained", answer: _Answer) -> bool:
+def _is_expected(found: Explained, answer: _Answer) -> bool:
     expected = found["answer"]
     if expected.get("stream"):
         return True  # whatever the backend says
@@ -112,7 +111,7 @@ def _is_expected(found: "Explained", answer: _Answer) -> bool:
     return answer.status in own and answer.location == expected.get("location", answer.location)
 
 
-def _stream(request: "Request", to: Address, *, is_closed: bool) -> Sent:
+def _stream(request: Request, to: Address, *, is_closed: bool) -> Sent:
     """Connects, and says whether the connection stays."""
     with closing(_connected(request, to)) as connection:
         connection.sock.settimeout(_STAYS)
@@ -124,7 +123,7 @@ def _stream(request: "Request", to: Address, *, is_closed: bool) -> Sent:
     return _told(to, None, text, agrees=stays != is_closed)
 
 
-def _asked(request: "Request", to: Address) -> _Answer:
+def _asked(request: Request, to: Address) -> _Answer:
     """Raises OSError and http.client.HTTPException; ValueError if it is no request."""
     with closing(_connected(request, to)) as connection:
         connection.putrequest(
@@ -144,7 +143,7 @@ def _asked(request: "Request", to: Address) -> _Answer:
         )
 
 
-def _connected(request: "Request", to: Address) -> http.client.HTTPConnection:
+def _connected(request: Request, to: Address) -> http.client.HTTPConnection:
     source = None if request.source == "127.0.0.1" else (request.source, 0)
     if source is not None and not ipaddress.ip_address(request.source).is_loopback:
         raise ValueError("--run sends from this machine: --from has to be a loopback address")
