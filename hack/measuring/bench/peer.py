@@ -14,10 +14,9 @@ from random import Random
 
 from hack.measuring import upstream
 from hack.measuring.bench.in_cluster import all_told, seen
-from hack.measuring.bench.request_cost import Costs, answering, compared
+from hack.measuring.bench.request_cost import Asked, Costs, answering, compared
 from hack.measuring.cluster import site
 from hack.measuring.cluster.site import Ground, Site
-from hack.measuring.rush import Rush
 from hack.measuring.upstream import Placed
 from tests.testbed import caller, probe, replicas, world
 from tests.testbed.figures import Figure
@@ -88,8 +87,8 @@ async def _measured(hosts: int, options: Options, chance: Random) -> tuple[Seen,
         for it, found in ((us, ours), (them, theirs)):
             found.resident = it.replica.resident
         names = [world.fqdn(it) for it in range(hosts)]
-        clients = ((it.envoy.pid, Rush(_ground(it).port, names, chance)) for it in (us, them))
-        return ours, theirs, compared(*clients, options.times(11, 5), 10_000)
+        asked = (Asked(it.envoy.pid, _ground(it).port, names, chance) for it in (us, them))
+        return ours, theirs, compared(*asked, options.times(31, 5), 5_000)
 
 
 @contextlib.asynccontextmanager
