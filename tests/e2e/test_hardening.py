@@ -38,7 +38,6 @@ def test_a_client_cannot_choose_the_routes(instance: Standalone, value: str) -> 
     headers = {"X-Contour-Routes": value}
     answer = instance.ask("http://hardened.example.com/", headers=headers)
     assert answer.backend == "one"
-    assert "x-contour-routes" not in answer.seen["headers"]
     assert instance.ask("http://hardened.example.com/admin", headers=headers).status == 403
 
 

@@ -76,7 +76,7 @@ class Costs:
 @measures("request-cost", "bench")
 def request_cost(options: Options) -> Iterator[Figure]:
     """Worlds of two sizes, answered by Envoy itself and by a backend."""
-    rounds, number = options.times(31, 5), 5_000 if options.quick else 7_000
+    rounds, number = options.times(21, 5), 5_000 if options.quick else 15_000
     for hosts, target in TARGETS.items():
         for is_direct in (True, False):
             name = f"{hosts:,} hosts, {'direct' if is_direct else 'proxied'}"
