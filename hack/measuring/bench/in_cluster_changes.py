@@ -28,6 +28,11 @@ PROBES = 0.001
 """Seconds between two requests: the precision, and what it leaves of the machine to others."""
 TARGETS = {1_000: (17, 60), 10_000: (None, 120)}
 """Mean and 99th percentile in milliseconds, by the number of routes."""
+PROCESSOR = 5
+"""Milliseconds of the instance's processor time for an edit: event, answer, and status."""
+STATUSES = 0.3
+"""Seconds in which the last status is written."""
+EDITED, CREATED = "one edited", "one created"
 
 
 @dataclass(slots=True)
@@ -45,9 +50,9 @@ def change(options: Options) -> Iterator[Figure]:
     times = options.times(300, 100)
     for hosts in (1_000,) if options.quick else tuple(TARGETS):
         chance = options.random(f"cluster-change {hosts}")
-        found, shares = asyncio.run(_changed(hosts, times, chance))
+        found = asyncio.run(_changed(hosts, times, chance))
         mean, most = TARGETS[hosts]
-        for label, delays in found.items():
+        for label, (delays, shares) in found.items():
             name = f"{hosts:,} routes, {label}"
             yield Figure(f"{name}: sent to served, mean", _mean(delays.served), "ms", mean)
             yield Figure(f"{name}: sent to served, median", _share(delays.served, 0.5), "ms")
@@ -60,24 +65,30 @@ def change(options: Options) -> Iterator[Figure]:
             yield Figure(f"{name}: event to served, p99", _share(beyond, 0.99), "ms")
             options.note("cluster-change", hosts=hosts, label=label, served=delays.served,
                          told=delays.told, answered=delays.answered)  # fmt: skip
-        yield from shared(shares)
+            used = shares.seconds["contour"] / times * 1000
+            target = PROCESSOR if label == EDITED else None
+            yield Figure(f"{name}: processor time of contour", used, "ms", target)
+            yield from shared(shares)
         yield Figure("load average", load_average(), "")
 
 
-async def _changed(hosts: int, times: int, chance: Random) -> tuple[dict[str, Delays], Shares]:
+async def _changed(hosts: int, times: int, chance: Random) -> dict[str, tuple[Delays, Shares]]:
     async with site.running() as it:
         of = World(hosts, 100, backends=it.backends, children=False)
         await _served(it, of)
         edited, added = Delays(), Delays()
         async with _watching(it) as watched:
-            with site.shares(it.pids) as shares:
+            with site.shares(it.pids) as while_edited:
                 for number in range(times):
                     await asyncio.sleep(chance.uniform(0.01, 0.05))
                     await watched.edited(of, chance.randrange(hosts), number, edited)
+                await asyncio.sleep(STATUSES)
+            with site.shares(it.pids) as while_created:
                 for number in range(times):
                     await asyncio.sleep(chance.uniform(0.01, 0.05))
                     await watched.added(of.root(hosts + number), added)
-        return {"one edited": edited, "one created": added}, shares
+                await asyncio.sleep(STATUSES)
+        return {EDITED: (edited, while_edited), CREATED: (added, while_created)}
 
 
 async def _served(it: Site, of: World) -> None:
