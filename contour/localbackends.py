@@ -28,3 +28,16 @@ def named(options: Iterable[str]) -> Mapping[NamespacedName, tuple[Endpoint, ...
             raise errors.RefusedError(f"--backend {option}: {parsed.fault}")
         found[service] = tuple(sorted({*found.get(service, ()), *parsed.endpoints}))
     return found
+
+
+def written(backends: Mapping[NamespacedName, tuple[Endpoint, ...]]) -> list[str]:
+    """The values of `--backend` that name these addresses: `named` reads them."""
+    return [
+        f"{service.namespace}/{service.name}={_bracketed(it.address)}:{it.port}"
+        for service, endpoints in backends.items()
+        for it in endpoints
+    ]
+
+
+def _bracketed(address: str) -> str:
+    return f"[{address}]" if ":" in address else address

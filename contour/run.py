@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from contour import files, host, hostdns, localbootstrap, process, rundir, sockets
+from contour import files, host, hostdns, localbackends, localbootstrap, process, rundir, sockets
 from contour.asking import answers
 from contour.configfile.source import Source
 from contour.console import news
@@ -222,7 +222,7 @@ async def _serve(
         await stack.enter_async_context(
             server.served(
                 directory.socket(rundir.INSPECTION),
-                running.instance.pages() | {"manifests": lambda: _paths(options)},
+                running.instance.pages() | _own_pages(options),
                 running.instance.walks(),
                 running.instance.questions(),
             )
@@ -259,6 +259,14 @@ def _shared(
     if start is None:
         return None
     return host.EnvoyProcess(directory, start.text, replace(options.envoy, admin=start.admin))
+
+
+def _own_pages(options: RunOptions) -> dict[str, Callable[[], object]]:
+    """What only `contour run` tells: how it was started."""
+    return {
+        "manifests": lambda: _paths(options),
+        "backends": lambda: localbackends.written(options.backends),
+    }
 
 
 def _paths(options: RunOptions) -> list[dict[str, str]]:

@@ -49,19 +49,23 @@ def diff(
     they do not name stay. Exit code 0 means no difference, 1 differences, 2 that a path cannot be
     read or that no instance runs, as for `kubectl diff`.
     """
+    from contour import localbackends
     from contour.cli import manifestinput
     from contour.inspection import comparing
 
     present: manifestinput.Present | None = None
-    known = against or running.paths_of_run()
+    known = running.Followed(against) if against else running.followed()
     if known is None:
         from contour.cli import clusterinput
 
-        known, present = (), clusterinput.present(source.chosen())
+        known, present = running.Followed(()), clusterinput.present(source.chosen())
     sides = [
-        manifestinput.read(it, controller_name, lenient=True, translates=True, present=present)
-        for it in (known, paths)
-    ]
+        manifestinput.read(
+            it, controller_name, lenient=True, translates=True, present=present,
+            backends=localbackends.named(known.backends),
+        )
+        for it in (known.paths, paths)
+    ]  # fmt: skip
     for it in dict.fromkeys(line for side in sides for line in side.complaints):
         click.echo(it, err=True)
     if any(side.is_unreadable for side in sides):

@@ -1,10 +1,11 @@
 """The manifests that `contour status` and `contour translate` are given: read, settled offline."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import click
@@ -20,6 +21,9 @@ from contour.status.rows import Row
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import Raw
 from dag import counting
+from dag.nodes import Endpoint
+
+NO_BACKENDS: Mapping[NamespacedName, tuple[Endpoint, ...]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +59,18 @@ def read(
     asked: extensions.Addresses = extensions.Addresses(),  # noqa: B008 — immutable
     present: Present | None = None,
     completes: bool = False,
+    backends: Mapping[NamespacedName, tuple[Endpoint, ...]] = NO_BACKENDS,
 ) -> Read:
     """Reads the manifests; ends the program if one of the paths cannot be read at all.
 
     `translates`: Envoy's configuration is made as well, which takes as long as the rest;
     `present`: what is there already in a cluster, to which the manifests are applied; `completes`:
-    objects that they refer to and that are missing are added.
+    objects that they refer to and that are missing are added; `backends`: addresses that Services
+    have by the command line of a `contour run`.
     """
     fleets = rendering.Fleets()
-    controller = Controller(
-        fleets.publish if translates else None,
-        publish_node=fleets.publish_node,
-        gives_hints=True,
-    )
-    controller.assume_acceptance()
-    controller.engine.write(counting.SOCKET, (), counting.SOCKET_NAME)
+    controller = _controller(fleets, translates=translates)
+    controller.lead(backends)
     if controller_name is not None:
         controller.name(controller_name)
     if present is not None and present.configuration is not None:
@@ -95,6 +96,18 @@ def read(
     return Read(
         controller, fleets, lines, is_unreadable, manifests.locator(), manifests.originals()
     )
+
+
+def _controller(fleets: rendering.Fleets, *, translates: bool) -> Controller:
+    """One that serves no Envoy."""
+    result = Controller(
+        fleets.publish if translates else None,
+        publish_node=fleets.publish_node,
+        gives_hints=True,
+    )
+    result.assume_acceptance()
+    result.engine.write(counting.SOCKET, (), counting.SOCKET_NAME)
+    return result
 
 
 def listed(found: Read, *, every: bool = False) -> list[Row]:

@@ -10,7 +10,7 @@ import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -58,11 +58,22 @@ def explained(question: str) -> "tuple[Explained, bool]":
     return _asked("explain", question)
 
 
-def paths_of_run() -> tuple[str, ...] | None:
-    """The manifests of the `contour run` here; None if an instance in a cluster is to be asked."""
+class Followed(NamedTuple):
+    """What a `contour run` was given."""
+
+    paths: tuple[str, ...]
+    backends: tuple[str, ...] = ()
+    """Values of `--backend`."""
+
+
+def followed() -> Followed | None:
+    """By the `contour run` here; None if an instance in a cluster is to be asked."""
     where = source.chosen()
     found = None if where.is_cluster else _of_run(where, "manifests")
-    return None if found is None else tuple(str(it["path"]) for it in found)
+    if found is None:
+        return None
+    backends = _of_run(where, "backends")
+    return Followed(tuple(str(it["path"]) for it in found), tuple(backends or ()))
 
 
 def _asked(name: str, question: str | None = None) -> tuple[Any, bool]:
