@@ -53,6 +53,22 @@ def test_the_lock_file_has_what_the_image_needs_with_hashes() -> None:
     assert all(hashes for _, hashes in found.values())
 
 
+def test_the_tests_run_with_the_versions_of_the_image() -> None:
+    found: dict[str, set[str]] = {}  # several where they depend on the version of Python
+    for it in (ROOT / "hack" / "constraints.txt").read_text().splitlines():
+        if not it.startswith("#"):
+            entry = Requirement(it)
+            found.setdefault(canonicalize_name(entry.name), set()).add(str(entry.specifier))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    named = {canonicalize_name(Requirement(it).name) for its in extras.values() for it in its}
+    assert named - {"contour-ingress"} <= found.keys(), "run hack/lock"
+    in_both = {name: version for name, (version, _) in locked().items() if name in found}
+    assert len(in_both) > 20
+    assert {name: {f"=={it}"} for name, it in in_both.items()} == {it: found[it] for it in in_both}
+
+
 def test_the_image_runs_as_nobody_and_is_for_every_platform() -> None:
     found = list(instructions())
     assert ("USER", "65532:65532") in found
