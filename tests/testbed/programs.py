@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 PATIENCE = 120.0
-_TICKS = os.sysconf("SC_CLK_TCK")
+_SCHEDULED = 2
+"""The kind of a processor clock that counts all that a process was given (CPUCLOCK_SCHED)."""
 
 
 class Program:
@@ -123,9 +124,12 @@ def usage() -> dict[str, float]:
 
 
 def processor(pid: int) -> float:
-    """The seconds of processor time that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    """The seconds of processor time that a process has used, to the nanosecond.
+
+    By the clock of clock_getcpuclockid(3), which Python does not have for a process: Linux makes
+    its number from the process id. /proc/PID/stat tells the same in steps of 10 ms.
+    """
+    return time.clock_gettime((~pid << 3) | _SCHEDULED)
 
 
 def calibration() -> float:

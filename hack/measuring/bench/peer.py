@@ -88,7 +88,7 @@ async def _measured(hosts: int, options: Options, chance: Random) -> tuple[Seen,
             found.resident = it.replica.resident
         names = [world.fqdn(it) for it in range(hosts)]
         asked = (Asked(it.envoy.pid, _ground(it).port, names, chance) for it in (us, them))
-        return ours, theirs, compared(*asked, options.times(31, 5), 5_000)
+        return ours, theirs, compared(*asked, options.times(21, 5), 15_000)
 
 
 @contextlib.asynccontextmanager
