@@ -34,13 +34,15 @@ class State:
 
 
 class Health:
-    """Keeps the phase of a state, and tells of trouble once for each illness."""
+    """Keeps the phase of a state, and tells of trouble once for each illness: as soon as it has
+    lasted for the grace, however long the pause until the next attempt is."""
 
     def __init__(self, state: State, grace: float, tell: Callable[[str], None]) -> None:
         self._state = state
         self._grace = grace  # seconds
         self._tell = tell
         self._ill_since: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def is_well(self) -> None:
         """It is being watched."""
@@ -52,21 +54,31 @@ class Health:
 
     def is_ill(self, error: errors.RequestError) -> None:
         """Something that was asked for was not had."""
-        state, now = self._state, asyncio.get_running_loop().time()
+        state, loop = self._state, asyncio.get_running_loop()
         is_denied = isinstance(error, errors.Refused) and error.code in {401, 403}
         phase: Phase = "denied" if is_denied else "failing"
         is_news = not state.trouble or state.phase != phase
         state.failures += 1
         state.phase, state.reason = phase, str(error)
         if self._ill_since is None:
-            self._ill_since = now
-        if is_news and now - self._ill_since >= self._grace:
+            self._ill_since = loop.time()
+            self._timer = loop.call_later(self._grace, self._report_present)
+        if is_news and loop.time() - self._ill_since >= self._grace:
             self._report(state.reason)
 
+    def close(self) -> None:
+        """Nothing is told any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+
     def _recover(self, phase: Phase, reason: str) -> None:
+        self.close()
         self._state.phase, self._state.reason = phase, reason
         self._ill_since = None
         self._report("")
+
+    def _report_present(self) -> None:
+        self._report(self._state.reason)
 
     def _report(self, trouble: str) -> None:
         if trouble != self._state.trouble:

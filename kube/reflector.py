@@ -94,15 +94,22 @@ class Reflector:
 
     async def run(self) -> None:
         """Never ends."""
-        while True:
-            try:
-                await self._rest(await self._turn())
-            except errors.RequestError as error:
-                pause = self._failed(error)
-                if isinstance(error, errors.Refused) and error.retry_after is not None:
-                    await asyncio.sleep(pause)  # as it was told
-                else:
-                    await self._rest(pause)
+        try:
+            while True:
+                await self._attempt()
+        finally:
+            self._health.close()
+
+    async def _attempt(self) -> None:
+        """One turn, and the pause after it."""
+        try:
+            await self._rest(await self._turn())
+        except errors.RequestError as error:
+            pause = self._failed(error)
+            if isinstance(error, errors.Refused) and error.retry_after is not None:
+                await asyncio.sleep(pause)  # as it was told
+            else:
+                await self._rest(pause)
 
     async def _rest(self, pause: float) -> None:
         """Waits for the next turn; not longer than the server is away."""

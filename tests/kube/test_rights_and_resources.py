@@ -56,6 +56,17 @@ async def test_a_right_that_is_taken_away_leaves_what_is_known_and_tells(double:
         assert followed.state == "current"
 
 
+async def test_a_right_that_is_missing_is_told_before_it_is_asked_for_again(double: Double) -> None:
+    rare = FAST._replace(first_pause=3600.0, longest_pause=3600.0, denied=3600.0, calm=0.0)
+    async with following(double, timings=rare) as followed:
+        (watch,) = await double.watching("services")
+        double.script.forbid("services")
+        watch.end()
+        await followed.until(lambda: bool(followed.troubles))
+        assert "services is forbidden" in followed.troubles[0]
+        assert followed.reflector.state.failures == 1
+
+
 async def test_who_may_list_but_not_watch_is_told_and_sees_changes_late(double: Double) -> None:
     double.script.add(Rule("watch", "services", status=403))
     async with following(double) as followed:
