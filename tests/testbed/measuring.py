@@ -96,17 +96,18 @@ class Row(pytest.Item):
     def runtest(self) -> None:
         """Measures, and keeps the figures for the table."""
         found: list[Figure] = []
+        raised = False
         begun = published.Begun.now()
         try:
             found += self._measured.measure(self._options())
         except BaseException:
-            found = [Figure("measurements that failed", 1, "", 0)]
+            raised, found = True, [Figure("measurements that failed", 1, "", 0)]
             raise
         finally:
             rows = [(it.row(), it.plain()) for it in found]
             title = f"{self.name}  (seed {self.config.getoption('seed')})"
             about = {"about": inspect.getdoc(self._measured.measure), **begun.ended()}
-            told = {"title": title, "rows": rows, "circumstances": about}
+            told = {"title": title, "rows": rows, "circumstances": about, "raised": raised}
             self.user_properties.append(("figures", told))
         if missed := [it.name for it in found if it.reached is False]:
             raise MissedError("; ".join(missed))
@@ -143,7 +144,7 @@ class Tables:
         name = found["title"].split()[0]
         self._figures += [it | {"name": f"{name}: {it['name']}"} for _, it in found["rows"]]
         folder: Path | None = self._config.getoption("publish")
-        if folder is not None:
+        if folder is not None and not found["raised"]:  # figures of before are better than none
             command = published.command(name, report.keywords, self._config.option)
             plain = [it for _, it in found["rows"]]
             published.write(folder, name, found["circumstances"] | command | {"figures": plain})

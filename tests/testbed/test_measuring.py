@@ -79,10 +79,11 @@ def test_nothing_is_measured_that_nobody_asks_for(tmp_path: Path) -> None:
 
 
 def test_a_marker_asks_for_all_of_a_kind(tmp_path: Path) -> None:
-    found = asked(tmp_path, "-m", "bench", "--quick")
+    found = asked(tmp_path, "-m", "bench", "--quick", "--publish", str(tmp_path / "published"))
     assert "1 failed, 1 passed, 5 deselected" in found.stdout, found.stdout
     failed = {"broken: measurements that failed": (1, False)}
     assert figures(tmp_path) == {"cost: times": (1, None), **failed}
+    assert [it.name for it in (tmp_path / "published").iterdir()] == ["cost.json"]
 
 
 def test_a_row_that_is_survived_says_so_in_a_table_in_json_and_a_line_a_run(
