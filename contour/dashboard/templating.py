@@ -2,21 +2,16 @@
 
 import asyncio
 from collections.abc import Mapping
-
-import jinja2
+from functools import cache
+from typing import TYPE_CHECKING
 
 from contour import turns
 from contour.answers.subjects import Subject
 from contour.dashboard import drawing, links
 from crds.meta import ObjectRef
 
-_ENVIRONMENT = jinja2.Environment(
-    loader=jinja2.PackageLoader("contour.dashboard"),
-    autoescape=True,
-    undefined=jinja2.StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+if TYPE_CHECKING:
+    import jinja2
 
 
 def _of(subject: Subject) -> ObjectRef:
@@ -38,7 +33,7 @@ async def rendered(template: str, **values: object) -> str:
     """A page. Raises jinja2.UndefinedError if the template asks for what is not given."""
     if template not in _compiled:
         await asyncio.to_thread(_compile, template)
-    made = _ENVIRONMENT.get_template(template).generate({**_GIVEN, **values})
+    made = _environment().get_template(template).generate({**_GIVEN, **values})
     return "".join(await turns.collected(made))
 
 
@@ -48,5 +43,18 @@ _compiled: set[str] = set()
 def _compile(template: str) -> None:
     """For the first look, in a thread: it takes longer than the event loop may be held."""
     for name in (template, "base.html", "macros.html"):
-        _ENVIRONMENT.get_template(name)
+        _environment().get_template(name)
     _compiled.add(template)
+
+
+@cache
+def _environment() -> "jinja2.Environment":
+    import jinja2  # noqa: PLC0415 - for those who look at the dashboard
+
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("contour.dashboard"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import jsonpatch
-import jsonpath
 from google.protobuf.message import Message
 
 from contour import jsonpatching
@@ -131,6 +130,8 @@ def _paths(kind: Kind, document: object, number: int, found: PatchOperation) -> 
 
 def _found(document: object, number: int, expression: str) -> list[str]:
     """The places that a JSONPath finds, in the order of the document."""
+    import jsonpath  # noqa: PLC0415 - costs each start 24 ms, and few policies have one
+
     try:
         if not is_mapping(document):
             return []

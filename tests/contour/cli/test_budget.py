@@ -84,6 +84,14 @@ def test_a_question_to_a_running_instance_imports_no_graph(tmp_path: Path) -> No
     assert not HEAVY & asked - {"ssl"}
 
 
+def test_a_start_imports_nothing_for_what_few_ask_for() -> None:
+    program = "import sys, contour.run; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert not {"jinja2", "jsonpath", "kubernetes", "redis"} & set(done.stdout.split())
+
+
 @pytest.mark.parametrize(
     "arguments",
     [["--help"], ["run", "--help"], ["serve", "--help"], ["status", "--state-dir", "."]],
