@@ -123,10 +123,8 @@ class Reflector:
         if self.resource is None:
             return self._vanish()
         path = self.resource.path(self._namespace)
-        if self._is_due or _now() >= self._audit_at:
+        if self._is_due or _now() >= self._audit_at or await self._has_gone_back(path):
             await self._list(path)
-        else:
-            await self._require_same_history(path)
         return await self._watch(path)
 
     async def _locate(self) -> None:
@@ -178,10 +176,15 @@ class Reflector:
         self.state.event = 0
         self._tell(self._cache.finish(first.version, under_way))
 
-    async def _require_same_history(self, path: str) -> None:
-        """A server restored from a backup would be silent until it has caught up with us."""
+    async def _has_gone_back(self, path: str) -> bool:
+        """Whether the server was restored from a backup: its watches would be silent until it has
+        caught up with us. It answers, so nothing has to be waited for before it is listed."""
         found = await self._client.get(path, {"limit": "1"}, timeout=self._timings.check)
-        self._cache.reach(listing.version(found))
+        try:
+            self._cache.reach(listing.version(found))
+        except versioncache.WentBack:
+            self._is_due = True
+        return self._is_due
 
     async def _watch(self, path: str) -> float:
         timings, began = self._timings, _now()

@@ -99,6 +99,18 @@ async def test_an_older_history_is_told_even_where_its_versions_are_the_same(
         assert followed.objects["default", "c"]["spec"]["ports"] == [{"port": 2}]
 
 
+async def test_an_older_history_is_listed_without_another_pause(double: Double) -> None:
+    backup = double.store.snapshot()
+    rare = FAST._replace(first_pause=3600.0, longest_pause=3600.0, calm=0.0)
+    async with following(double, timings=rare) as followed:
+        (watch,) = await double.watching("services")
+        double.put(service("c"))
+        await followed.until(lambda: followed.names == {"a", "b", "c"})
+        double.store = backup
+        watch.end()
+        await followed.until(lambda: followed.names == {"a", "b"})
+
+
 async def test_a_bookmark_of_the_past_makes_a_new_list(double: Double) -> None:
     async with following(double) as followed:
         (watch,) = await double.watching("services")
