@@ -293,4 +293,5 @@ def test_a_policy_changes_what_is_answered(traffic: Standalone, name: str) -> No
 def test_requests_wait_on_purpose(traffic: Standalone, host: str, *, is_slow: bool) -> None:
     begun = time.monotonic()
     assert traffic.ask(f"http://{host}.example.com/").status == 200
-    assert (time.monotonic() - begun >= 0.7) == is_slow
+    # Told to wait for 0.7 s; Envoy counts from when its event loop woke up, a moment before.
+    assert (time.monotonic() - begun >= 0.6) == is_slow
