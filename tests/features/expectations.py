@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.features.client import METHODS, Answer
+from tests.testbed.patience import EARLY
 
 _ASKING = {
     *METHODS, "call", "packet", "hello", "idle", "upgrade", "host", "over", "sni", "tls",
@@ -19,10 +20,6 @@ _ASKING = {
 }  # fmt: skip
 _TOGETHER = {"statuses", "backends", "same"}
 _EACH = {"status", "backend", "saw", "heard", "told", "says", "shown", "protocol", "took"}
-
-_EARLY = 0.005
-"""Seconds by which Envoy's timers may be early: they count from when its event loop woke up, and it
-reads the request a moment later."""
 
 
 class UnmetError(AssertionError):
@@ -55,7 +52,7 @@ def _require_each(ask: Mapping[str, Any], answer: Answer) -> None:
     for name in ("shown", "protocol"):
         _require(name not in ask or _fits(ask[name], getattr(answer, name)), f"{answer}")
     least, most = ask.get("took", (0, 60))
-    _require(least - _EARLY <= answer.seconds <= most, f"took {answer.seconds}")
+    _require(least - EARLY <= answer.seconds <= most, f"took {answer.seconds}")
 
 
 def _require_mapping(expected: Mapping[str, Any], found: Mapping[str, Any], answer: Answer) -> None:

@@ -10,3 +10,7 @@ VARIABLE = "CONTOUR_TEST_PATIENCE"
 """Of the environment; for mutants, whose tests wait for what never comes."""
 
 PATIENCE = float(os.environ.get(VARIABLE, "120"))  # seconds
+
+EARLY = 0.005
+"""Seconds by which Envoy's timers may be early: they count from when its event loop woke up, and it
+reads the request a moment later."""
