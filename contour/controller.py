@@ -42,9 +42,9 @@ from dag import (
 from dag.configuration import reading, settings
 from dag.engine.incremental import Engine
 from dag.engine.view import Change, Plan
+from dag.fleetnames import DEFAULT_FLEET
 from dag.fleets import Fleet, FleetProblem
 from dag.gateway import addresses, statusoverflow
-from dag.listeners import DEFAULT_FLEET
 from dag.references import keysets
 from dag.warnings import validity
 

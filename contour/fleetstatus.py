@@ -16,8 +16,8 @@ from crds.contourconfiguration import ContourConfigurationSpec
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import at, items, mapping
 from dag import counting, exports, ratelimitservice
+from dag.fleetnames import DEFAULT_FLEET
 from dag.fleets import Fleet, FleetProblem
-from dag.listeners import DEFAULT_FLEET
 from provisioning.templating import Document
 
 

@@ -8,7 +8,7 @@ keeps it until its Gateway goes, so that no Gateway that comes moves another. Wr
 from dag import listeners, nodes, ports, tables
 from dag.engine.incremental import Engine
 from dag.engine.view import Change
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 
 _LAST, _FIRST = 65535, 1024
 

@@ -36,7 +36,7 @@ from contour.xds.identities import NodeIdentity
 from contour.xds.server import Server
 from crds.meta import ObjectRef
 from dag import counting, exports
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.rawconfig.claims import NodeKey
 from dag.references import keysets
 from provisioning import identities

@@ -17,8 +17,9 @@ from contour.controller import Controller
 from contour.host import errors, validating
 from contour.host.state import StateDirectory
 from crds.custombootstrap import CustomBootstrap
-from dag import listeners, tables
+from dag import tables
 from dag.envoyproxy.asked import OwnBootstrap
+from dag.fleetnames import DEFAULT_FLEET
 
 _log = logging.getLogger(__name__)
 
@@ -43,7 +44,7 @@ def start(
     named: CustomBootstrap | None,
 ) -> Start:
     """What to start Envoy with; `socket` is the name of that of xDS. Raises RefusedError."""
-    settings = _settings(directory, directory.socket(socket), listeners.DEFAULT_FLEET)
+    settings = _settings(directory, directory.socket(socket), DEFAULT_FLEET)
     envoy = controller.configuration.envoy
     written = envoy.bootstrap if envoy is not None else None
     controller.engine.write(tables.STARTED_WITH, (), tables.StartedWith(written, named is not None))

@@ -24,8 +24,8 @@ from contour.host import errors, installation, state
 from crds.custombootstrap import CustomBootstrap
 from crds.records import replace
 from dag.envoyproxy.asked import OwnBootstrap
+from dag.fleetnames import DEFAULT_FLEET
 from dag.fleets import FleetProblem
-from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Address
 from kube import backoff
 

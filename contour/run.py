@@ -38,7 +38,7 @@ from crds.records import replace
 from dag import counting, ratelimitservice
 from dag import hostdns as hostrows
 from dag.configuration import settings
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.nodes import Endpoint, Listener
 from dag.ports import HostPorts
 from dag.references import counters

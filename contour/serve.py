@@ -43,7 +43,7 @@ from crds import foreign
 from crds.kinds import Kind
 from crds.meta import NamespacedName, ObjectRef
 from dag import counting, foreignobjects, nodes
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from kube import election
 from kube.client import Client
 from kube.credentials import Access

@@ -26,7 +26,7 @@ from dag import (
 )
 from dag.configuration import publishing, reading, settings
 from dag.engine.view import Query, View, query
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.problems import Problem
 from dag.problems import configuration as problems
 from dag.problems.places import Place

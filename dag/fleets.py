@@ -20,9 +20,9 @@ from dag import defaults, listeners, nodes, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, Table, View, query
 from dag.envoyproxy.asked import OwnBootstrap
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway import clientports, infrastructure, selection
 from dag.gateway.infrastructure import Infrastructure
-from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Address
 
 

@@ -15,6 +15,7 @@ from crds.records import replace
 from dag import defaults, entrypoints, listeners, nodes, ordering
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway import grpcmatches, servedlisteners
 from dag.gateway import hosts as gateway_hosts
 from dag.httpproxy import claims as httpproxy_claims
@@ -213,10 +214,10 @@ def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     secure = view.ask(listeners.secure_listener, ())
     found: list[nodes.HostKey] = []
     if plain is not None and any(it.plain for it in claims):
-        found.append(nodes.HostKey(listeners.DEFAULT_FLEET, plain.name, host))
+        found.append(nodes.HostKey(DEFAULT_FLEET, plain.name, host))
     is_fallback = host == hostnames.EVERY and view.count(FALLBACKS, host) > 0
     if secure and (is_fallback or any((it.tls and it.secure) or it.host for it in claims)):
-        found.append(nodes.HostKey(listeners.DEFAULT_FLEET, secure.name, host))
+        found.append(nodes.HostKey(DEFAULT_FLEET, secure.name, host))
     return tuple(found)
 
 
@@ -229,7 +230,7 @@ def unserved_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     claim, secure = view.ask(httpproxy_claims.claim, host), view.ask(listeners.secure_listener, ())
     if claim is None or not claim.asks_for_tls or secure is None or host == hostnames.EVERY:
         return ()
-    key = nodes.HostKey(listeners.DEFAULT_FLEET, secure.name, host)
+    key = nodes.HostKey(DEFAULT_FLEET, secure.name, host)
     return (key,) if view.ask(secure_host, key) is None else ()
 
 
@@ -251,11 +252,7 @@ def _is_classic(view: View, key: nodes.HostKey) -> bool:
 
 
 def _is_at(key: nodes.HostKey, listener: nodes.Listener | None) -> bool:
-    return (
-        key.fleet == listeners.DEFAULT_FLEET
-        and listener is not None
-        and listener.name == key.listener
-    )
+    return key.fleet == DEFAULT_FLEET and listener is not None and listener.name == key.listener
 
 
 def _origins(refs: Iterable[ObjectRef]) -> tuple[ObjectRef, ...]:

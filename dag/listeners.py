@@ -16,12 +16,10 @@ from dag import entrypoints, nodes, ports, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.entrypoints import MissingListener
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway import hosts as gateway_hosts
 from dag.gateway import selection, servedlisteners
 from dag.values import hostnames
-
-DEFAULT_FLEET = selection.SHARED_FLEET
-"""The fleet of Ingress and HTTPProxy."""
 
 
 @query

@@ -15,9 +15,9 @@ from crds.records import replace
 from dag import fleets, tables
 from dag.engine.view import Index, View
 from dag.envoyproxy import reading
+from dag.fleetnames import DEFAULT_FLEET
 from dag.fleets import Concern, FleetProblem
 from dag.gateway import conditions, selection
-from dag.listeners import DEFAULT_FLEET
 from dag.problems import Problem
 from dag.problems import envoyproxy as problems
 from dag.problems.places import Place

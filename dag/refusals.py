@@ -24,9 +24,9 @@ from dag import (
     tables,
 )
 from dag.engine.view import Kept, Query, Table, View, query
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway import attachment, conditions, filterlimits, selection
 from dag.gateway.envoypolicies import trafficlimits
-from dag.listeners import DEFAULT_FLEET
 from dag.problems import Problem, anywhere, patches, ratelimits, unguarded
 from dag.problems import envoyproxy as envoyproxies
 from dag.problems import gateway as problems

@@ -215,13 +215,15 @@ def _peers(
     node_id: str | None, authorities: tuple[str, ...], server: str | None, zone: str | None
 ) -> "tuple[tuple[str, bootstraps.Pipe | bootstraps.SocketAddress], ...]":
     """The other control planes that an Envoy asks; refuses what is for gRPC applications alone."""
-    from contour.cli import grpcbootstrap
-
     if authorities and node_id is None:
         raise click.UsageError(_NO_AUTHORITIES)
     for name, given in (("--server", server), ("--zone", zone)):
         if given:
             raise click.UsageError(f"{name} is for gRPC applications (--grpc)")
+    if not authorities:
+        return ()
+    from contour.cli import grpcbootstrap
+
     return grpcbootstrap.peers(authorities)
 
 
@@ -245,7 +247,7 @@ def _identity(
     node: str | None, fleet: str | None, node_id: str | None, namespace: str | None
 ) -> _Identity:
     from contour.xds.identities import NodeIdentity
-    from dag.listeners import DEFAULT_FLEET
+    from dag.fleetnames import DEFAULT_FLEET
 
     if node_id is None:
         return {"node": node or "envoy", "fleet": fleet or DEFAULT_FLEET, "identity": ""}

@@ -13,6 +13,7 @@ from crds import shape
 from crds.meta import ObjectRef
 from crds.raw import Raw, is_mapping
 from dag import hosts, listeners, tables
+from dag.fleetnames import DEFAULT_FLEET
 
 
 class Wanted(NamedTuple):
@@ -89,13 +90,13 @@ def _fleet(fleets: rendering.Fleets, wanted: Wanted) -> str:
             text = f"--fleet: there is no fleet {wanted.fleet!r}; there are: {there}"
             raise click.UsageError(text)
         return wanted.fleet
-    if names and listeners.DEFAULT_FLEET not in names:
+    if names and DEFAULT_FLEET not in names:
         click.echo(
-            f"contour: there is no fleet {listeners.DEFAULT_FLEET!r}; choose with --fleet one of "
+            f"contour: there is no fleet {DEFAULT_FLEET!r}; choose with --fleet one of "
             f"{', '.join(names)}",
             err=True,
         )
-    return listeners.DEFAULT_FLEET
+    return DEFAULT_FLEET
 
 
 def _generations(controller: Controller) -> dict[ObjectRef, int]:

@@ -8,7 +8,7 @@ from contour.status.rows import Row
 from contour.xds.acceptance import State
 from contour.xds.resources import LISTENER, Name
 from dag import hints, hosts, localbackends, services
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 
 
 def summary(controller: Controller, rows: Sequence[Row]) -> str:

@@ -26,7 +26,7 @@ from contour.xds import view
 from crds.meta import ObjectRef
 from dag import nodes
 from dag.evaluation import written
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 
 T = TypeVar("T")
 

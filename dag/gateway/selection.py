@@ -16,10 +16,8 @@ from crds.meta import NamespacedName
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
+from dag.fleetnames import DEFAULT_FLEET
 from dag.seniority import Senior, senior
-
-SHARED_FLEET = "contour"
-"""The fleet of Ingress and HTTPProxy, and in mode `Single` of the Gateway in charge."""
 
 
 @query
@@ -74,7 +72,7 @@ def fleet(view: View, gateway: NamespacedName) -> str | None:
     """The fleet that serves a Gateway; None if it has to wait or is not ours."""
     if view.ask(settings.gateway_mode, ()) == "PerGateway":
         return str(gateway) if view.ask(is_ours, gateway) else None
-    return SHARED_FLEET if view.ask(in_charge, ()) == gateway else None
+    return DEFAULT_FLEET if view.ask(in_charge, ()) == gateway else None
 
 
 def _controller(_: NamespacedName, found: GatewayClass) -> Iterator[tuple[str, Senior]]:

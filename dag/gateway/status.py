@@ -15,6 +15,7 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import View, query
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway import (
     addresses,
     backendcertificate,
@@ -109,7 +110,7 @@ def _of_an_unserved_class(view: View, key: NamespacedName, found: Gateway) -> Ga
 
 def _none(view: View) -> tuple[Address, ...] | None:
     """What a Gateway that waits has of addresses, where there are any."""
-    return () if view.read(addresses.ASSIGNED, selection.SHARED_FLEET) is not None else None
+    return () if view.read(addresses.ASSIGNED, DEFAULT_FLEET) is not None else None
 
 
 def _addressed(view: View, key: NamespacedName, told: Sequence[Problem]) -> Iterator[Condition]:

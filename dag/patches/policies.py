@@ -15,6 +15,7 @@ from crds.records import dataclass
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway import selection
 from dag.patches import naming
 from dag.patches.naming import PatchPlace, Unplaced
@@ -119,7 +120,7 @@ def _of_class(view: View, found: EnvoyPatchPolicy) -> _Target | None:
         why = "every Gateway of the class has Envoys of its own, so a Gateway has to be the target"
         at = problems.policy(key).at("targetRef")
         return _Target(ancestor, problems=(problems.target_not_valid(at, why),))
-    fleet = selection.SHARED_FLEET
+    fleet = DEFAULT_FLEET
     return _Target(ancestor, fleet, tuple(_refusals(view, key, fleet)))
 
 
@@ -127,7 +128,7 @@ def _refusals(view: View, key: NamespacedName, fleet: str | None) -> Iterator[Pr
     allowed = view.ask(settings.patching, ())
     if allowed is None:
         yield problems.disabled(problems.policy(key))
-    elif fleet == selection.SHARED_FLEET and key.namespace not in allowed:
+    elif fleet == DEFAULT_FLEET and key.namespace not in allowed:
         yield problems.namespace_not_allowed(problems.policy(key))
 
 

@@ -17,7 +17,7 @@ from contour.process import without_collections
 from contour.xds import resources
 from contour.xds.server import Server
 from dag import counting
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from hack.measuring.subscriber import Subscriber
 from tests.testbed import world

@@ -18,7 +18,7 @@ from contour.xds.server import Server
 from crds.decode import Decoded, decode
 from crds.meta import ObjectRef
 from dag import counting, nodes
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from dag.references import discovery, keysets
 from dag.statuses import BackendStatus, ContourStatus, PolicyStatus, RouteStatus

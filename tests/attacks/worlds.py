@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 from contour.cli import manifestinput, xdsview
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.attacks.rows import Json
 from tests.testbed import pairs
 

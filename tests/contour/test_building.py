@@ -5,7 +5,7 @@ import asyncio
 from contour.instance import Instance
 from contour.xds.server import Server
 from crds.meta import ObjectRef
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from tests.testbed.world import World, batch, namespace
 

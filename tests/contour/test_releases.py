@@ -19,7 +19,7 @@ from contour.xds import resources
 from contour.xds.resources import CLUSTER, ROUTE
 from contour.xds.server import Server
 from crds.meta import ObjectRef
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from tests import older_envoys
 from tests.contour.test_controller import events

@@ -22,7 +22,7 @@ from contour.pages.settings import ListenAddress
 from contour.serve import Election, Options, Replica
 from contour.xds.resources import ROUTE, Name
 from crds.meta import NamespacedName
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from kube.client import Client
 from kube.election import Place
 from kube.kubeconfig import Kubeconfig

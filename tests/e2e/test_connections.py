@@ -20,7 +20,7 @@ from contour.answers import explained
 from contour.answers.explained import Explained
 from contour.cli import running
 from dag.evaluation.requests import Request
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.contour.envoy import clients
 from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed import certificates, pairs

@@ -20,8 +20,8 @@ from crds.meta import NamespacedName
 from dag import plan, tables
 from dag.engine.incremental import Engine
 from dag.engine.view import Query, Table
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway import addresses
-from dag.listeners import DEFAULT_FLEET
 from dag.statuses import Address
 from tests.laws import documents
 from tests.laws.rebuild import rebuilt

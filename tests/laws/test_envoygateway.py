@@ -8,7 +8,7 @@ from random import Random
 from contour.envoy import forwarding
 from crds.decode import Decoded, decode
 from dag import hosts, nodes, tables
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.patches import policies
 from tests.laws import envoygateway, histories
 from tests.laws.gateways import Document

@@ -11,7 +11,7 @@ from typing import Any
 
 from contour.envoy import forwarding
 from crds.meta import NamespacedName, ObjectRef
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.laws import documents, histories
 from tests.laws.histories import Served
 

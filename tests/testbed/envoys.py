@@ -12,7 +12,7 @@ import aiohttp
 
 from contour import bootstrap
 from contour.host import administration, installation
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.testbed import processes
 from tests.testbed.programs import Program
 

@@ -14,7 +14,7 @@ from contour.instance import Instance
 from contour.xds import resources
 from contour.xds.fleet import Fleet
 from contour.xds.server import Server
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from tests.testbed import world
 from tests.testbed.fed import Took

@@ -8,7 +8,7 @@ import pytest
 from contour.envoy import outputs, releases
 from contour.instance import Instance
 from contour.xds.resources import LISTENER
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.statuses import GatewayStatus
 from tests.faults import scripted
 from tests.testbed import world

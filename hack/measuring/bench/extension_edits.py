@@ -17,7 +17,7 @@ from random import Random
 from contour.envoy.fleets import FleetKey
 from contour.envoy.hooks import questions
 from contour.events import Batch
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from hack.measuring import edits, fresh, metered
 from tests.testbed import world
 from tests.testbed.figures import Figure, spread

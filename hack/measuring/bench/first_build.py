@@ -18,7 +18,7 @@ from contour import process
 from contour.pages import health, settings
 from contour.pages.listeners import Listeners
 from contour.xds.server import Server
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from hack.measuring import fresh
 from hack.measuring.metered import Metered

@@ -22,7 +22,7 @@ from contour.answers import explained
 from contour.dashboard import listening
 from contour.inspection import server
 from dag.evaluation import written
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from hack.measuring import edits, fresh, metered
 from tests.testbed import world
 from tests.testbed.figures import Figure, spread

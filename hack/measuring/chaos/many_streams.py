@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from hack.measuring.streams.processes import Process
 from tests.testbed import certificates
 from tests.testbed.figures import Figure, percentile

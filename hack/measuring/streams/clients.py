@@ -23,7 +23,7 @@ from envoy.service.discovery.v3.discovery_pb2 import (
 from grpc import aio
 
 from contour.xds import resources
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 
 METHOD = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
 BACK_OFF = 0.2

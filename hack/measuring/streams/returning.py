@@ -23,7 +23,7 @@ from envoy.service.discovery.v3.discovery_pb2 import DeltaDiscoveryRequest, Delt
 from grpc import aio
 
 from contour.xds import resources
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from hack.measuring.streams import clients
 
 _QUIET = 1.0

@@ -17,7 +17,7 @@ from pathlib import Path
 from contour.xds import resources, wire
 from contour.xds.credentials import Files
 from contour.xds.server import Server
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.testbed.programs import usage
 
 NAME = resources.Name(resources.LISTENER, "measured")

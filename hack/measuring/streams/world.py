@@ -19,7 +19,7 @@ from contour.instance import Instance
 from contour.xds.credentials import Files
 from contour.xds.resources import ROUTE
 from contour.xds.server import Server
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from tests.testbed.programs import usage
 from tests.testbed.world import World, batch

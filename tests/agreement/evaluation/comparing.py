@@ -18,7 +18,7 @@ from dag.engine.incremental import Engine
 from dag.evaluation import actions, evaluator
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Forwarded, Trace
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.agreement.evaluation import asking, pools, worlds
 from tests.contour.envoy.served import peers
 from tests.testbed import load, served, world

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from dag.engine.incremental import Engine
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Trace
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.agreement.evaluation import comparing
 from tests.testbed import load
 

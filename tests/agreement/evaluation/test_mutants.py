@@ -9,7 +9,7 @@ import dag.evaluation.evaluator
 from dag.engine.incremental import Engine
 from dag.evaluation import evaluator
 from dag.evaluation.requests import Request
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.plan import PLAN
 from tests.agreement.evaluation import mutants
 from tests.testbed import load

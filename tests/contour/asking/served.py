@@ -20,7 +20,7 @@ from contour.instance import Instance
 from contour.xds import resources
 from contour.xds.server import Server
 from crds.meta import ObjectRef
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from dag.statuses import ContourStatus
 from tests.testbed import world

@@ -14,7 +14,7 @@ from contour.envoy.credentials import Pieces
 from contour.hooks.wire import Hook
 from dag import hookservers, nodes
 from dag.engine.view import View
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.contour.asking.served import (
     WORLD,
     Shaped,

@@ -16,7 +16,7 @@ from contour.envoy.hooks import passed, questions
 from contour.envoy.hooks.passed import Item, Passed
 from contour.xds import resources
 from dag import nodes
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.contour.asking import served, test_listeners, test_translation
 from tests.contour.asking.served import Shaped, add_header, changing, extension, instance, running
 from tests.testbed import world

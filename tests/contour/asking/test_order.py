@@ -10,7 +10,7 @@ import pytest
 
 from contour.hooks.wire import Hook
 from contour.instance import Instance
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.contour.asking import served, test_translation
 from tests.contour.asking.served import Shaped
 from tests.testbed.extensionserver import Script, echoed

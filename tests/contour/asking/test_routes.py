@@ -15,7 +15,7 @@ from contour.hooks import wire
 from contour.hooks.wire import Hook
 from contour.xds import resources
 from crds.meta import ObjectRef
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.statuses import RouteStatus
 from tests.contour.asking.served import Shaped, asked_host, extension, instance, reply, running
 from tests.testbed import world

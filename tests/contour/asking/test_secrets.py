@@ -14,7 +14,7 @@ from contour.envoy.hooks import passed, questions
 from contour.hooks import wire
 from contour.hooks.wire import Hook
 from contour.xds import resources
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.contour.asking import served
 from tests.contour.asking.served import Shaped, extension, instance, running
 from tests.contour.asking.test_translation import ALONE, configuration

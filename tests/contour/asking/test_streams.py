@@ -14,7 +14,7 @@ from contour.envoy.hooks import questions
 from contour.hooks.wire import Hook
 from contour.xds import resources
 from dag import hookservers
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.contour.asking.served import Shaped, extension, instance, running
 from tests.contour.asking.test_translation import ALONE, changing, clusters, slow
 from tests.testbed import world

@@ -13,7 +13,7 @@ from envoy.config.route.v3 import route_components_pb2
 from contour.hooks import wire
 from contour.hooks.wire import Hook
 from contour.xds import resources
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.contour.asking import served
 from tests.contour.asking.served import Shaped, extension, instance, running
 from tests.testbed import world

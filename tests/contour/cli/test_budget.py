@@ -10,7 +10,7 @@ import click
 import pytest
 
 from contour.cli import main
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 
 HEAVY = {"aiohttp", "asyncio", "crds.meta", "cryptography", "dag", "google", "grpc", "jinja2",
          "kubernetes", "pydantic", "rich", "ssl", "yaml"}  # fmt: skip
@@ -82,6 +82,14 @@ def test_a_question_to_a_running_instance_imports_no_graph(tmp_path: Path) -> No
     asked = _imported(["status", "--state-dir", str(tmp_path)], {})
     assert "http.client" in asked
     assert not HEAVY & asked - {"ssl"}
+
+
+def test_the_bootstrap_of_an_envoy_imports_no_graph(tmp_path: Path) -> None:
+    # It runs before the Envoy of each pod.
+    imported = _imported(["bootstrap", str(tmp_path / "envoy.json")], {})
+    assert "contour.bootstrap" in imported
+    graph = {it for it in imported if it.startswith(("dag.", "crds."))}
+    assert graph <= {"dag.fleetnames"}
 
 
 def test_a_start_imports_nothing_for_what_few_ask_for() -> None:

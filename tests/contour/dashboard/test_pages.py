@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.contour.dashboard.serving import proxy, served, shop
 from tests.testbed import world
 

@@ -16,7 +16,7 @@ from dag import counting, hosts, nodes, tables
 from dag.engine.incremental import Engine
 from dag.engine.view import Change
 from dag.engine.work import Work
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.plan import PLAN
 from tests.dag.gateway import manifests
 from tests.dag.gateway.test_ratelimitfilters import limited, selecting

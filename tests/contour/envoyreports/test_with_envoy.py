@@ -11,7 +11,7 @@ from envoy.config.route.v3 import route_components_pb2, route_pb2
 from contour.controller import Controller
 from contour.xds import resources
 from crds.meta import ObjectRef
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from dag.statuses import ContourStatus, GatewayStatus
 from tests.contour.envoyreports import replicas

@@ -14,9 +14,9 @@ from crds.gateway.references import GROUP
 from crds.meta import ObjectMeta, ObjectRef
 from dag import fleets, hosts, nodes, tables
 from dag.engine.incremental import Engine
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway import clientports
 from dag.gateway import hosts as gateway_hosts
-from dag.listeners import DEFAULT_FLEET
 from dag.plan import STATUSES
 from dag.statuses import PolicyStatus
 from tests.dag.gateway import status_text

@@ -15,8 +15,8 @@ from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicySpec
 from crds.envoygateway.securitypolicy import SecurityPolicySpec
 from dag import hosts, nodes, tables
 from dag.engine.incremental import Engine
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway.envoypolicies import securitycredentials, securitylogin, securitytokens
-from dag.listeners import DEFAULT_FLEET
 from tests.agreement import securitypolicies, trafficpolicies, worlds
 from tests.dag.gateway.manifests import configuration, service
 from tests.dag.world import world

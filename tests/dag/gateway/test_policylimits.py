@@ -8,8 +8,8 @@ from contour.envoy import names
 from crds.meta import ObjectRef
 from dag import counting, hosts, nodes, ratelimitservice, refusals
 from dag.engine.incremental import Engine
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway.envoypolicies import trafficlimits
-from dag.listeners import DEFAULT_FLEET
 from dag.plan import STATUSES
 from dag.statuses import PolicyStatus
 from tests.dag.gateway import status_text

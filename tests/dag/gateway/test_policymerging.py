@@ -9,10 +9,10 @@ from dag import hosts, nodes, tables
 from dag.engine.incremental import Engine
 from dag.evaluation import evaluator
 from dag.evaluation.requests import Request
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway.envoypolicies import securitycredentials
 from dag.gateway.envoypolicies import trafficpolicies as trafficpolicies_
 from dag.gateway.envoypolicies.policymerging import joined
-from dag.listeners import DEFAULT_FLEET
 from dag.plan import STATUSES
 from dag.statuses import PolicyStatus
 from tests.dag.gateway import test_securitypolicies as guards

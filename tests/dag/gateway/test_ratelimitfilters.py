@@ -6,7 +6,7 @@ from contour.envoy import names
 from crds.meta import NamespacedName, ObjectRef
 from dag import counting, hosts, nodes, refusals
 from dag.engine.incremental import Engine
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from dag.plan import STATUSES
 from dag.statuses import PolicyStatus
 from tests.dag.gateway import status_text

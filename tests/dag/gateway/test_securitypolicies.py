@@ -5,8 +5,8 @@ import pytest
 from crds.meta import ObjectRef
 from dag import hosts, nodes, tables
 from dag.engine.incremental import Engine
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway import hosts as gateway_hosts
-from dag.listeners import DEFAULT_FLEET
 from dag.plan import STATUSES
 from dag.statuses import PolicyStatus, RouteStatus
 from tests.dag.gateway import status_text

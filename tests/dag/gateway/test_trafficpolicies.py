@@ -7,8 +7,8 @@ import pytest
 
 from dag import nodes
 from dag.engine.incremental import Engine
+from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway import hosts as gateway_hosts
-from dag.listeners import DEFAULT_FLEET
 from dag.plan import STATUSES
 from dag.statuses import PolicyStatus
 from tests.dag.gateway.manifests import (

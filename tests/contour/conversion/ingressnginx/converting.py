@@ -7,7 +7,7 @@ from contour.conversion.ingressnginx import given, hosts
 from contour.conversion.told import Converted
 from dag.evaluation import evaluator, written
 from dag.evaluation.trace import Answer
-from dag.listeners import DEFAULT_FLEET
+from dag.fleetnames import DEFAULT_FLEET
 from tests.testbed import world
 from tests.testbed.world import Document
 
