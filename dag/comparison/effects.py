@@ -68,6 +68,8 @@ def _provider(host: nodes.VirtualHost, policies: nodes.Policies) -> nodes.JwtPro
     return next((it for it in host.jwt_providers if it.name == named), None)
 
 
+_NUMBERS = ("per_endpoint", "predictive", "aggression", "percent")
+"""Fields that hold a number that is no duration."""
 _NOTHING = (None, nodes.OFF, (), False)
 
 
@@ -108,10 +110,12 @@ def _shown_name(aspect: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as people read it; empty for none."""
+    """A value as people read it; empty for none. A float is a duration in seconds."""
     match value:
         case None:
             return ""
+        case float():
+            return f"{value:.12g} s"
         case NamespacedName() | ObjectRef():
             return str(value)
         case nodes.Respond():
@@ -148,9 +152,10 @@ def _plain(value: object) -> str:
     """Of a node its fields that are not the default."""
     if not is_dataclass(value):
         return str(value)
-    parts = (
-        f"{_shown_name(it.name)} {shown(getattr(value, it.name))}"
-        for it in fields(value)
-        if getattr(value, it.name) not in (it.default, None, ())
+    found = {it.name: getattr(value, it.name) for it in fields(value)}
+    defaults = {it.name: it.default for it in fields(value)}
+    return "; ".join(
+        f"{_shown_name(name)} {str(it) if name in _NUMBERS else shown(it)}"
+        for name, it in found.items()
+        if it not in (defaults[name], None, ())
     )
-    return "; ".join(parts)

@@ -61,7 +61,14 @@ CASES = {
     ),
     "a timeout": (
         proxy(to("web")), proxy(to("web", more=", timeoutPolicy: {response: 5s}")),
-        ["/*: timeout:  -> 5.0"],
+        ["/*: timeout:  -> 5 s"],
+    ),
+    "a duration and a ratio": (
+        proxy(to("web")),
+        proxy(
+            "services: [{name: web, port: 80, slowStartPolicy: {window: 10s, aggression: '1.5'}}]"
+        ),
+        ["/*: backend slow start: none -> window 10 s; aggression 1.5"],
     ),
     "a guard that is gone": (
         proxy(to("web", more=ALLOW)), proxy(to("web")),
