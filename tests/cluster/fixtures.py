@@ -54,6 +54,13 @@ def namespace(cluster: Cluster) -> Iterator[str]:
     cluster.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
 
+@pytest.fixture(scope="session")
+def empty_namespace(cluster: Cluster) -> str:
+    """A namespace for tests that store nothing in it (`dryRun`), which share it: to delete one is
+    some 140 requests of the controllers."""
+    return cluster.namespace("empty")
+
+
 @pytest.fixture
 def start_control_plane(tmp_path: Path) -> Iterator[Start]:
     """Starts a control plane of the test's own (3 s), bare of CRDs, to stop, restart and rewind.

@@ -56,11 +56,11 @@ def complaint(document: documents.Document) -> str:
     ("_", "broken", "expected"), [it for it in BAD if it[0] not in NOT_IN_JSON], ids=lambda _: ""
 )
 def test_what_is_refused_here_is_refused_there(
-    cluster: Cluster, namespace: str, _: str, broken: Breakage, expected: Any
+    cluster: Cluster, empty_namespace: str, _: str, broken: Breakage, expected: Any
 ) -> None:
     document = documents.httpproxy()
     document["spec"] = copy.deepcopy(document["spec"])
-    document["metadata"] |= {"namespace": namespace, "name": "it"}
+    document["metadata"] |= {"namespace": empty_namespace, "name": "it"}
     assert isinstance(stored(cluster, document), dict)
     broken(document)
     assert complaint(document)
@@ -85,10 +85,10 @@ WHOLE = [it for it in documents.of_every_kind() if "spec" in it and it["kind"] n
 
 @pytest.mark.parametrize("whole", WHOLE, ids=lambda it: str(it["kind"]))
 def test_broken_at_random_both_say_the_same(
-    cluster: Cluster, namespace: str, whole: documents.Document
+    cluster: Cluster, empty_namespace: str, whole: documents.Document
 ) -> None:
     chance = random.Random(whole["kind"])
-    whole = placed(whole, namespace)
+    whole = placed(whole, empty_namespace)
     assert isinstance(stored(cluster, whole), dict)
     refused = 0
     for _ in range(ROUNDS):
@@ -108,7 +108,7 @@ WITH_CRDS = [it for it in kinds.KINDS.values() if it.ours or it.group == kinds.G
 
 @pytest.mark.parametrize("kind", WITH_CRDS, ids=lambda it: str(it.kind))
 def test_grown_from_the_schema_both_say_the_same_and_mean_the_same(
-    cluster: Cluster, namespace: str, kind: kinds.Kind
+    cluster: Cluster, empty_namespace: str, kind: kinds.Kind
 ) -> None:
     chance, schema = random.Random(kind.kind), schema_of(cluster, kind)
     verdicts = set()
@@ -122,7 +122,7 @@ def test_grown_from_the_schema_both_say_the_same_and_mean_the_same(
                 "metadata": {"name": "it"},
                 "spec": grown(schema, chance, 0 if number < ROUNDS else SPARSE),
             },
-            namespace,
+            empty_namespace,
         )
         found = stored(cluster, document)
         verdicts.add(type(found))

@@ -61,9 +61,9 @@ def examples() -> Iterator[Any]:
 
 @pytest.mark.parametrize("document", list(examples()))
 def test_an_example_is_accepted_to_the_letter(
-    cluster: Cluster, namespace: str, document: documents.Document
+    cluster: Cluster, empty_namespace: str, document: documents.Document
 ) -> None:
-    document["metadata"]["namespace"] = namespace
+    document["metadata"]["namespace"] = empty_namespace
     cluster.create(document, dryRun="All", fieldValidation="Strict")
 
 
