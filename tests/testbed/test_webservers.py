@@ -65,6 +65,20 @@ def test_nothing_is_left_of_its_connections(is_http: bool, is_secured: bool) -> 
         gc.collect()  # a connection that is not closed is told now
 
 
+@pytest.mark.parametrize("turns", range(8))
+def test_a_connection_that_comes_when_the_server_ends_is_closed(turns: int) -> None:
+    async def run() -> socket.socket:
+        async with webservers.pages(application()) as port:
+            await asyncio.sleep(0)
+            coming = socket.create_connection(("127.0.0.1", port))
+            for _ in range(turns):  # of the event loop, which does a part of the accepting in each
+                await asyncio.sleep(0)
+        return coming
+
+    with asyncio.run(run()):
+        gc.collect()  # a connection that is not closed is told now
+
+
 async def test_a_port_that_is_served_no_more_refuses_connections() -> None:
     async with webservers.pages(application()) as port:
         pass

@@ -36,8 +36,8 @@ async def pages(
 async def end(runner: web.AppRunner) -> None:
     """Ends a server and its connections, whatever they have still to send or to wait for."""
     for site in tuple(runner.sites):
+        await _accept_no_more(site)
         await site.stop()
-    await _a_moment()  # what was accepted last becomes a connection
     connections = runner.server.connections if runner.server else []
     transports = [it.transport for it in connections if it.transport]  # it forgets them
     await runner.cleanup()
@@ -46,9 +46,20 @@ async def end(runner: web.AppRunner) -> None:
     await _a_moment()
 
 
+async def _accept_no_more(site: web.BaseSite) -> None:
+    """Lets what was accepted last become a connection of the server.
+
+    If the server is closed by then, asyncio (3.11) makes a transport that nobody closes.
+    """
+    server: asyncio.Server | None = getattr(site, "_server", None)
+    for it in server.sockets if server else ():
+        asyncio.get_running_loop().remove_reader(it.fileno())
+    await _a_moment()
+
+
 async def _a_moment() -> None:
     """Until what the event loop had to do at once is done, and what that led to."""
-    for _ in range(2):
+    for _ in range(3):
         await asyncio.sleep(0)
 
 
