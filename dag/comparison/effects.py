@@ -152,10 +152,13 @@ def _plain(value: object) -> str:
     """Of a node its fields that are not the default."""
     if not is_dataclass(value):
         return str(value)
-    found = {it.name: getattr(value, it.name) for it in fields(value)}
-    defaults = {it.name: it.default for it in fields(value)}
-    return "; ".join(
-        f"{_shown_name(name)} {str(it) if name in _NUMBERS else shown(it)}"
-        for name, it in found.items()
-        if it not in (defaults[name], None, ())
+    parts = (
+        _field(it.name, getattr(value, it.name))
+        for it in fields(value)
+        if getattr(value, it.name) not in (it.default, None, ())
     )
+    return "; ".join(parts)
+
+
+def _field(name: str, value: object) -> str:
+    return f"{_shown_name(name)} {str(value) if name in _NUMBERS else shown(value)}"
