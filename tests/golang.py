@@ -4,17 +4,16 @@ A program is known by its sources: it stays in the user's cache under a hash of 
 is built. Building can take minutes and so is never a surprise: callers ask for it expressly.
 """
 
-import fcntl
 import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests import cache
 
 ROOT = Path(__file__).parents[1]
 FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
@@ -40,8 +39,7 @@ class Program:
     @property
     def path(self) -> Path:
         """Where it is, once it is built."""
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        return cache / "contour-ingress" / self.shelf / self._hash() / self.name
+        return cache.folder(self.shelf, self._hash()) / self.name
 
     def build(self) -> None:
         """Builds it unless it is there; at most one process does, the others wait for it."""
@@ -49,8 +47,7 @@ class Program:
         if target.is_file():
             return
         go = toolchain()
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(target.with_suffix(".lock")):
+        with cache.alone(target):
             if target.is_file():
                 return
             print(f"Building {self.name} (once, some minutes) ...", file=sys.stderr)
@@ -95,10 +92,3 @@ def toolchain() -> str:
     if not found:
         raise MissingError("no Go toolchain (`go`) to build with or to fetch a module with")
     return found
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

@@ -13,14 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from tests import cache
+
 RELEASES = ("1.39.3", "1.38.3")
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "contour-ingress"
+_CACHE = cache.folder("envoys")
 _INSIDE = "envoy/_bin/envoy"
 
 
 def found(release: str) -> Path:
     """The program of a release; the test that needs it is skipped if it is not there."""
-    path = _CACHE / "envoys" / release / "envoy"
+    path = _CACHE / release / "envoy"
     if not path.is_file():
         told = f"needs Envoy {release}: fetch it with `hack/envoys`"
         if os.environ.get("CI"):
@@ -32,7 +34,7 @@ def found(release: str) -> Path:
 def fetch() -> None:
     """Fetches what is lacking."""
     for release in RELEASES:
-        target = _CACHE / "envoys" / release / "envoy"
+        target = _CACHE / release / "envoy"
         if not target.is_file():
             _fetch(release, target)
 

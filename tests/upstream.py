@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import golang
+from tests import cache, golang
 
 _HACK = golang.ROOT / "hack"
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "contour-ingress"
+_CACHE = cache.folder("upstream")
 _GIVEN = Path(os.environ.get("UPSTREAM_DATA") or golang.ROOT.parent / "shared" / "data")
 
 
@@ -103,7 +103,7 @@ def _found(name: str) -> Path | None:
 def _cached(source: _Source) -> Path:
     """Where `fetch` puts what a module has: another release is another folder."""
     made = repr((source.name, source.release, sorted(source.copied.items())))
-    return _CACHE / "upstream" / hashlib.sha256(made.encode()).hexdigest()[:16]
+    return _CACHE / hashlib.sha256(made.encode()).hexdigest()[:16]
 
 
 def lacking() -> Sequence[_Source]:

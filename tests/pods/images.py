@@ -5,7 +5,6 @@ installed outside of it and run from there, so that what is not packed is not fo
 the user's cache under a hash of the sources.
 """
 
-import fcntl
 import hashlib
 import importlib.util
 import os
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path
 
+from tests import cache
 from tests.cluster import assets
 
 _SOURCES = (
@@ -96,25 +96,14 @@ def _interpreter() -> list[Path]:
 
 def _installed() -> Path:
     """The folder of a virtual environment with our wheel."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = cache / "contour-ingress" / "wheels" / _hash()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    folder = cache.folder("wheels", _hash())
+    with cache.alone(folder):
         if not (folder / "made").is_file():
             shutil.rmtree(folder, ignore_errors=True)
             _install(folder)
             (folder / "made").touch()
-            _forget(folder.parent)
+            cache.forget(folder.parent, _KEPT)
     return folder
-
-
-def _forget(wheels: Path) -> None:
-    """All but the newest: somebody may run from those."""
-    made = sorted(wheels.glob("*/made"), key=lambda it: it.stat().st_mtime)
-    for it in made[:-_KEPT]:
-        shutil.rmtree(it.parent, ignore_errors=True)
-        it.parent.with_suffix(".lock").unlink(missing_ok=True)
 
 
 def _install(folder: Path) -> None:

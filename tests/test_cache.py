@@ -1,0 +1,18 @@
+"""What is kept in the user's cache."""
+
+import os
+from pathlib import Path
+
+from tests import cache
+
+
+def test_the_newest_are_kept(tmp_path: Path) -> None:
+    for age, name in enumerate(("newest", "newer", "old", "oldest")):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+        (tmp_path / f"{name}.lock").touch()
+    cache.forget(tmp_path, kept=2)
+    assert {it.name for it in tmp_path.iterdir()} == {
+        *("newest", "newer"),
+        *("newest.lock", "newer.lock"),
+    }
