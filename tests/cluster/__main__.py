@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from tests import golang
-from tests.cluster import assets, cluster, controlplane, shared
+from tests.cluster import assets, cluster, prepared, shared
 
 
 def main() -> None:
@@ -36,13 +36,12 @@ def main() -> None:
 
 
 def _show(kubeconfig: Path | None, bare: bool) -> None:
+    crds = () if bare else (cluster.OURS, assets.gateway_api_crds())
     with (
         tempfile.TemporaryDirectory(prefix="cluster-") as folder,
-        controlplane.ControlPlane(Path(folder, "state")) as running,
+        prepared.running(Path(folder, "state"), *crds) as running,
     ):
-        if not bare:
-            cluster.Cluster(running.folder).install_crds()
-        path = running.kubeconfig
+        path = running.admin
         if kubeconfig:
             kubeconfig.write_text(path.read_text())
             path = kubeconfig

@@ -48,11 +48,14 @@ class ControlPlane:
         folder: Path,
         controllers: Sequence[str] = CONTROLLERS,
         options: Mapping[str, str] = MappingProxyType({}),
+        stored: Path | None = None,
     ) -> None:
+        """`stored` is a folder of etcd, whose content it begins with."""
         self.folder = folder
         self.options = options
         """Further options of the API server, for its next start."""
         self._controllers = controllers
+        self._stored = stored
         self._commands = assets.commands()
         self._etcd_port, self._peer_port, self._port = free_ports(3)
         self._parts: dict[str, processes.Process] = {}
@@ -61,6 +64,8 @@ class ControlPlane:
     def __enter__(self) -> Self:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._forget()
+        if self._stored:
+            shutil.copytree(self._stored, self.folder / "etcd")
         self._write_credentials()
         try:
             self.start()

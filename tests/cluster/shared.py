@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import TextIO
 
-from tests.cluster import assets, cluster, controlplane
+from tests.cluster import assets, cluster, prepared
 
 _START = 90.0  # seconds
 
@@ -41,11 +41,9 @@ def own(folder: Path) -> None:
     with (
         (folder / "users").open("w") as users,
         (folder / "owner").open("w") as owner,
-        controlplane.ControlPlane(folder),
+        prepared.running(folder, cluster.OURS, cluster.OPTIONAL, assets.gateway_api_crds()),
     ):
         fcntl.flock(owner, fcntl.LOCK_EX)
-        everything = (cluster.OURS, cluster.OPTIONAL, assets.gateway_api_crds())
-        cluster.Cluster(folder).install_crds(*everything)
         ready.touch()
         _wait_for_the_last(users)
         ready.unlink()

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests import golang
-from tests.cluster import assets, controlplane
+from tests.cluster import assets, controlplane, prepared
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import Start
 from tests.testbed import processes
@@ -214,3 +214,13 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(golang.MissingError, match="no kube-apiserver, kube-controller-manager:"):
         assets.commands()
+
+
+def test_one_is_prepared_for_the_very_crds_that_are_asked_for(tmp_path: Path) -> None:
+    crd = tmp_path / "crd.yaml"
+    crd.write_text("a: 1")
+    first = prepared.hash_of([tmp_path])
+    assert prepared.hash_of([tmp_path]) == first
+    crd.write_text("a: 2")
+    assert prepared.hash_of([tmp_path]) != first
+    assert prepared.hash_of([]) != first

@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from tests.cluster import controlplane
+from tests.cluster import prepared
 from tests.cluster.cluster import OURS, Cluster
 from tests.conformance import command
 from tests.conformance.programs import Release
@@ -63,18 +63,19 @@ class World:
 def running(folder: Path, release: Release, channel: str) -> Iterator[World]:
     """Starts everything; what was written to logs is in the folder in the end."""
     shutil.rmtree(folder / "logs", ignore_errors=True)
-    with controlplane.ControlPlane(folder / "cluster") as plane:
-        cluster = Cluster(plane.folder)
-        cluster.install_crds(OURS, release.crds(channel))
-        with runner.running(cluster) as pods, tempfile.TemporaryDirectory() as place:
-            _add_images(pods, release, Path(place))
-            try:
-                _install(cluster)
-                pods.until_ready(NAMESPACE, "app=contour", count=2)
-                _kubectl(cluster, "wait", "--for=condition=Accepted", _CLASS_NAME, "--timeout=60s")
-                yield World(cluster.admin, pods.spare_address)
-            finally:
-                _keep_logs(pods, folder / "logs")
+    with (
+        prepared.running(folder / "cluster", OURS, release.crds(channel)) as cluster,
+        runner.running(cluster) as pods,
+        tempfile.TemporaryDirectory() as place,
+    ):
+        _add_images(pods, release, Path(place))
+        try:
+            _install(cluster)
+            pods.until_ready(NAMESPACE, "app=contour", count=2)
+            _kubectl(cluster, "wait", "--for=condition=Accepted", _CLASS_NAME, "--timeout=60s")
+            yield World(cluster.admin, pods.spare_address)
+        finally:
+            _keep_logs(pods, folder / "logs")
 
 
 def _add_images(pods: runner.Pods, release: Release, place: Path) -> None:

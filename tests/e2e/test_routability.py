@@ -11,8 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from tests import upstream
-from tests.cluster import controlplane
-from tests.cluster.cluster import Cluster
+from tests.cluster import prepared
 from tests.pods.fixtures import demand
 from tests.workflows import expectations
 from tests.workflows.instances import Instance, installed
@@ -33,10 +32,9 @@ def _instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     demand()
     crds, folder = upstream.folder(_NEW), tmp_path_factory.mktemp("routability")
     with (
-        controlplane.ControlPlane(folder / "cluster") as running,
-        opened(Cluster(running.folder), nodes=1) as site,
+        prepared.running(folder / "cluster", crds) as cluster,
+        opened(cluster, nodes=1) as site,
     ):
-        site.cluster.install_crds(crds)
         found = installed(site, "managed.yaml", gateway=True)
         expectations.serves_routes(site, found.address, gateway=True)
         yield found

@@ -18,8 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
-from tests.cluster import controlplane
-from tests.cluster.cluster import Cluster
+from tests.cluster import assets, prepared
+from tests.cluster.cluster import OURS, Cluster
 from tests.contour.infrastructure import crash_harness
 from tests.faults.rows import Limit, Run, fault
 from tests.operator import operators
@@ -58,9 +58,8 @@ async def clustered() -> AsyncIterator[Site]:
     """Nothing of ours runs."""
     with ExitStack() as stack:
         path = stack.enter_context(tempfile.TemporaryDirectory(prefix="faults-"))
-        running = controlplane.ControlPlane(Path(path, "cluster"))
-        cluster = Cluster((await asyncio.to_thread(stack.enter_context, running)).folder)
-        cluster.install_crds()
+        starting = prepared.running(Path(path, "cluster"), OURS, assets.gateway_api_crds())
+        cluster = await asyncio.to_thread(stack.enter_context, starting)
         yield Site(cluster, Path(path))
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests import golang
-from tests.cluster import assets, controlplane
-from tests.cluster.cluster import OURS, Cluster
+from tests.cluster import assets, controlplane, prepared
+from tests.cluster.cluster import OURS
 from tests.pods import images, runner
 
 CONTROLLERS = (
@@ -36,12 +36,14 @@ def demand() -> None:
 
 @pytest.fixture(scope="session")
 def pods(tmp_path_factory: pytest.TempPathFactory) -> Iterator[runner.Pods]:
-    """Two nodes; images `shell` (/bin/sh -c) and `backends` (`contour.demo.backends`)."""
+    """All CRDs, two nodes; images `shell` (/bin/sh -c) and `backends` (`contour.demo.backends`)."""
     demand()
     folder = tmp_path_factory.mktemp("pods") / "cluster"
     with (
-        controlplane.ControlPlane(folder, CONTROLLERS) as running,
-        runner.running(Cluster(running.folder), nodes=2) as it,
+        prepared.running(
+            folder, OURS, assets.gateway_api_crds(), controllers=CONTROLLERS
+        ) as cluster,
+        runner.running(cluster, nodes=2) as it,
     ):
         it.add_image("shell", "/bin/sh", "-c")
         it.known("backends", images.backends())
@@ -50,8 +52,7 @@ def pods(tmp_path_factory: pytest.TempPathFactory) -> Iterator[runner.Pods]:
 
 @pytest.fixture(scope="session")
 def installed(pods: runner.Pods) -> runner.Pods:
-    """The same, with all CRDs, Envoy's image and ours: the wheel, installed."""
-    pods.cluster.install_crds(OURS, assets.gateway_api_crds())
+    """The same, with Envoy's image and ours: the wheel, installed."""
     pods.known("docker.io/envoyproxy/envoy:*", images.envoy())
     pods.known("contour-ingress:*", images.ours())
     return pods

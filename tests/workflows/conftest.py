@@ -2,10 +2,12 @@
 cluster-wide."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from tests.cluster import assets, controlplane
+from tests.cluster import assets, prepared
 from tests.cluster.cluster import Cluster
 from tests.cluster.fixtures import Start
 from tests.pods.fixtures import demand
@@ -21,20 +23,24 @@ def bare_site(start_control_plane: Start) -> Iterator[Site]:
 
 
 @pytest.fixture
-def site(bare_site: Site) -> Site:
-    """With the CRDs of the Gateway API, as its guide installs them."""
-    bare_site.cluster.install_crds(assets.gateway_api_crds())
-    return bare_site
+def site(tmp_path: Path) -> Iterator[Site]:
+    """With the CRDs of the Gateway API."""
+    with _prepared(tmp_path / "cluster") as it:
+        yield it
 
 
 @pytest.fixture(scope="module")
 def shared_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """As `site`, for a file whose tests can follow one another in any order."""
+    with _prepared(tmp_path_factory.mktemp("site")) as it:
+        yield it
+
+
+@contextmanager
+def _prepared(folder: Path) -> Iterator[Site]:
     demand()
-    folder = tmp_path_factory.mktemp("site")
     with (
-        controlplane.ControlPlane(folder) as running,
-        opened(Cluster(running.folder)) as it,
+        prepared.running(folder, assets.gateway_api_crds()) as cluster,
+        opened(cluster) as it,
     ):
-        it.cluster.install_crds(assets.gateway_api_crds())
         yield it

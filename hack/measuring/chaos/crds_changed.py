@@ -6,14 +6,13 @@ over when the GatewayClass tells the features of the new release.
 """
 
 import asyncio
-import contextlib
 import itertools
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from hack.measuring.chaos.rollouts import ASKED, RATE, SPEC
-from tests.cluster import controlplane
+from tests.cluster import prepared
 from tests.cluster.cluster import OURS, Cluster
 from tests.conformance.programs import RELEASES
 from tests.testbed.figures import Figure, percentile
@@ -46,10 +45,10 @@ def crds_changed(options: Options) -> Iterator[Figure]:
 
 
 def _measured(folder: str, channel: str, requests: int) -> tuple[list[float], Tally]:
-    with controlplane.ControlPlane(Path(folder)) as running, contextlib.ExitStack() as stack:
-        cluster = Cluster(running.folder)
-        cluster.install_crds(OURS, RELEASES["v1.6.1"].crds(channel))
-        site = stack.enter_context(opened(cluster, nodes=ENVOYS))
+    with (
+        prepared.running(Path(folder), OURS, RELEASES["v1.6.1"].crds(channel)) as cluster,
+        opened(cluster, nodes=ENVOYS) as site,
+    ):
         instance = provisioned(site, SPEC, gateway=True)
         expectations.serves_routes(site, instance.address, gateway=True)
         instance.require_available(contours=2, envoys=ENVOYS)

@@ -23,7 +23,7 @@ from hack.measuring import missing_rights
 from hack.measuring.missing_rights import Outcome, Right, logged, note, outcomes
 from provisioning import rights
 from provisioning.keeping.ownership import Owner
-from tests.cluster import controlplane
+from tests.cluster import prepared
 from tests.cluster.cluster import OURS, Cluster
 from tests.contour.infrastructure.crash_harness import authority
 from tests.contour.infrastructure.rig import (
@@ -68,10 +68,8 @@ def rights_taken_away(options: Options) -> Iterator[Figure]:
     every = every[:: 5 if options.quick else 1]
     with (
         tempfile.TemporaryDirectory(prefix=f"{NAME}-") as folder,
-        controlplane.ControlPlane(Path(folder)) as running,
+        prepared.running(Path(folder), OURS) as cluster,
     ):
-        cluster = Cluster(running.folder)
-        cluster.install_crds(OURS)
         found = asyncio.run(outcomes(every, partial(_without, cluster)))
     note(options, NAME, found)
     yield from missing_rights.figures(found, "after which not all was made")

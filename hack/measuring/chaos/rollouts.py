@@ -13,8 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from tests.cluster import assets, controlplane
-from tests.cluster.cluster import Cluster
+from tests.cluster import assets, prepared
 from tests.testbed import longlived
 from tests.testbed.figures import Figure, percentile
 from tests.testbed.load import Load, Request, Tally
@@ -70,14 +69,14 @@ def _measured(name: str, options: Options, replace: Replacement) -> Iterator[Fig
 
 @contextlib.contextmanager
 def _instance(folder: str) -> Iterator[Instance]:
-    with controlplane.ControlPlane(Path(folder)) as running:
-        cluster = Cluster(running.folder)
-        cluster.install_crds(assets.gateway_api_crds())
-        with opened(cluster, nodes=ENVOYS) as site:
-            instance = provisioned(site, SPEC, gateway=True)
-            expectations.serves_routes(site, instance.address, gateway=True)
-            instance.require_available(contours=2, envoys=ENVOYS)
-            yield instance
+    with (
+        prepared.running(Path(folder), assets.gateway_api_crds()) as cluster,
+        opened(cluster, nodes=ENVOYS) as site,
+    ):
+        instance = provisioned(site, SPEC, gateway=True)
+        expectations.serves_routes(site, instance.address, gateway=True)
+        instance.require_available(contours=2, envoys=ENVOYS)
+        yield instance
 
 
 async def _loaded(

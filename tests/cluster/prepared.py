@@ -1,0 +1,66 @@
+"""Control planes that have CRDs from the beginning.
+
+What etcd holds once they are installed is made once and kept in the user's cache: a control plane
+that starts with a copy of it computes half as much as one that is given the CRDs (3.3 s for 6.3 s),
+and is ready in 3.5 s instead of 7.
+"""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests import cache
+from tests.cluster import assets, controlplane
+from tests.cluster.cluster import Cluster
+
+_FORMAT = "1"  # another one for files that are to be made anew
+_KEPT = 16
+"""For as many sets of CRDs; some 65 MB each."""
+
+
+@contextmanager
+def running(
+    folder: Path, *crds: Path, controllers: Sequence[str] = controlplane.CONTROLLERS
+) -> Iterator[Cluster]:
+    """A control plane in a folder, which serves the CRDs of these folders.
+
+    An API server is not ready before that is so (its check `autoregister-completion`).
+    """
+    with controlplane.ControlPlane(folder, controllers, stored=_stored(crds)) as it:
+        yield Cluster(it.folder)
+
+
+def _stored(crds: Sequence[Path]) -> Path:
+    """etcd's folder with these CRDs."""
+    kept = cache.folder("etcd", hash_of(crds))
+    if not kept.is_dir():
+        with cache.alone(kept), tempfile.TemporaryDirectory(dir=kept.parent) as place:
+            if not kept.is_dir():
+                _made(Path(place), crds).rename(kept)
+                cache.forget(kept.parent, _KEPT)
+    return kept
+
+
+def hash_of(crds: Sequence[Path]) -> str:
+    """Of what the content depends on: the programs and the CRDs."""
+    found = hashlib.sha256(_FORMAT.encode())
+    for program in sorted({command[0] for command in assets.commands().values()}):
+        found.update(f"{program} {Path(program).stat().st_mtime_ns}".encode())
+    for folder in crds:
+        for path in sorted(folder.glob("*.yaml")):
+            found.update(path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _made(place: Path, crds: Sequence[Path]) -> Path:
+    """A folder of etcd, out of a control plane that was given the CRDs. It has no controllers:
+    what they write is for the cluster that it becomes."""
+    with controlplane.ControlPlane(place / "cluster", controllers=()) as it:
+        Cluster(it.folder).install_crds(*crds)
+        it.stop()
+        # The next segment of the log, allocated beforehand: etcd makes another one.
+        spare = shutil.ignore_patterns("*.tmp")
+        return Path(shutil.copytree(it.folder / "etcd", place / "etcd", ignore=spare))
