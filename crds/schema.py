@@ -8,7 +8,9 @@ from the zero value of their type, because the API server adds each of them to e
 
 import ast
 import inspect
-import textwrap
+import sys
+from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -314,15 +316,21 @@ def docstrings(model: type) -> dict[str, str]:
 
 
 def _own(model: type) -> dict[str, str]:
-    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(model))).body
-    assert isinstance(definition, ast.ClassDef)
+    written = _classes(model.__module__)[model.__name__]
     return {
         field.target.id: ast.literal_eval(below.value)
-        for field, below in pairwise(definition.body)
+        for field, below in pairwise(written.body)
         if isinstance(field, ast.AnnAssign)
         and isinstance(field.target, ast.Name)
         and isinstance(below, ast.Expr)
     }
+
+
+@cache
+def _classes(module: str) -> Mapping[str, ast.ClassDef]:
+    """The classes of a module, as they are written."""
+    written = ast.parse(inspect.getsource(sys.modules[module]))
+    return {it.name: it for it in written.body if isinstance(it, ast.ClassDef)}
 
 
 def _describe(schema: Schema, text: str, mark: Unserved | None) -> None:
