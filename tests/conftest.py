@@ -24,10 +24,12 @@ pytest_plugins = ["tests.cluster.fixtures", "tests.testbed.measuring"]
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Keeps the garbage collector from the thousands of tests, which stay: a third less to compute
-    while they are collected, a sixth less afterwards."""
+    while they are collected, a sixth less afterwards. What tests leave it looks for less often,
+    which is an eighth of what tests without other processes compute."""
     with process.without_collections():
         found = yield
         gc.collect()
+        gc.set_threshold(10_000, 20, 20)
         return found
 
 
