@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -29,6 +30,12 @@ RBAC = "rbac.authorization.k8s.io"
 
 _WRITES = ("POST", "PUT", "PATCH")
 _VALIDATED = ("apply", "create", "replace")
+
+_WITH_FINALIZERS = (
+    "/apis/projectcontour.io/v1alpha1/namespaces/{}/contourconfigurations",
+    "/apis/gateway.networking.k8s.io/v1/namespaces/{}/gateways",
+)
+"""The kinds in namespaces that operator and controller put finalizers on."""
 
 
 class Cluster:
@@ -155,6 +162,31 @@ class Cluster:
         self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
         return name
 
+    def delete_namespace(self, name: str) -> None:
+        """Removes a namespace with all that is in it, for which nothing of ours runs any more."""
+        self.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        self.free(name)
+
+    def free(self, namespace: str) -> None:
+        """Deletes what has finalizers in a namespace, and takes them: who put them has ended.
+
+        The controllers come back to a namespace that is not empty every few seconds, as long as the
+        control plane runs, with a hundred requests each time.
+        """
+        for kinds in _WITH_FINALIZERS:
+            path = kinds.format(namespace)
+            for name in self._with_finalizers(path):
+                with _suppress_missing():
+                    self.ask("DELETE", f"{path}/{name}")
+                    freed = {"metadata": {"finalizers": None}}
+                    self._asked("PATCH", f"{path}/{name}", freed, MEDIA["merge"], "", {})
+
+    def _with_finalizers(self, path: str) -> list[str]:
+        with _suppress_missing():  # without the CRD nothing is held by it
+            found = (it["metadata"] for it in self.ask("GET", path)["items"])
+            return [it["name"] for it in found if it.get("finalizers")]
+        return []
+
     def service_account(
         self,
         namespace: str,
@@ -209,6 +241,16 @@ class Cluster:
                 if "/" not in it["name"]:
                     self._kinds[api_version, it["kind"]] = (it["name"], it["namespaced"])
         return self._kinds[api_version, kind]
+
+
+@contextmanager
+def _suppress_missing() -> Iterator[None]:
+    """What is not there need not be removed."""
+    try:
+        yield
+    except RefusedError as error:
+        if error.code != 404:
+            raise
 
 
 def _root(api_version: str) -> str:

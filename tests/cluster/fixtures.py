@@ -51,7 +51,7 @@ def namespace(cluster: Cluster) -> Iterator[str]:
     """A fresh namespace of the shared cluster, deleted afterwards."""
     name = cluster.namespace()
     yield name
-    cluster.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    cluster.delete_namespace(name)
 
 
 @pytest.fixture(scope="session")

@@ -103,6 +103,20 @@ def awaited(cluster: Cluster, path: str, count: int) -> list[dict[str, Any]]:
     return found
 
 
+def test_a_namespace_goes_with_what_nobody_takes_the_finalizers_of(cluster: Cluster) -> None:
+    name = cluster.namespace("left")
+    metadata = {"name": "held", "namespace": name, "finalizers": ["example.com/held"]}
+    listeners = [{"name": "http", "port": 80, "protocol": "HTTP"}]
+    cluster.create({
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "Gateway",
+        "metadata": metadata,
+        "spec": {"gatewayClassName": "nobodys", "listeners": listeners},
+    })  # fmt: skip
+    cluster.delete_namespace(name)
+    processes.wait(lambda: name not in names_of_namespaces(cluster), "the end of it", 60)
+
+
 def test_a_control_plane_of_ones_own_restarts_and_rewinds(
     start_control_plane: Start, tmp_path: Path
 ) -> None:

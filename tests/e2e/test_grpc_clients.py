@@ -72,7 +72,7 @@ def elsewhere(cluster: Cluster) -> Iterator[str]:
     """The namespace of a client."""
     name = cluster.namespace()
     yield name
-    cluster.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    cluster.delete_namespace(name)
 
 
 def test_a_client_calls_with_the_certificate_that_is_made_for_its_namespace(

@@ -72,7 +72,7 @@ def rig(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Rig]:
         if it["kind"] == "ClusterRoleBinding":
             cluster.delete(it)
     for name in (namespace, elsewhere):
-        cluster.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        cluster.delete_namespace(name)
 
 
 @pytest.mark.parametrize("account", ["contour", "contour-certgen", "envoy"])

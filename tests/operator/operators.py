@@ -214,7 +214,10 @@ def granted(cluster: Cluster, folder: Path) -> Iterator[Rig]:
         for it in found.operators:
             it.kill()
         found.revoke()
-        cluster.delete(namespace(home))
+        for it in cluster.ask("GET", "/api/v1/namespaces")["items"]:
+            if it["metadata"]["name"].startswith(found.prefix):
+                cluster.free(it["metadata"]["name"])
+        cluster.delete_namespace(home)
 
 
 @contextmanager

@@ -224,9 +224,7 @@ def test_bindings_follow_the_namespaces_that_are_watched(operated: Rig) -> None:
     operated.until(lambda: operated.is_gone(operated.configuration()))
     assert operated.children() == {}
     for name in (one, two):
-        operated.cluster.delete(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        )
+        operated.cluster.delete_namespace(name)
 
 
 def _bound(rig: Rig) -> set[str]:

@@ -63,4 +63,4 @@ def space(pods: runner.Pods) -> Iterator[str]:
     """A namespace, which is deleted with its pods; nobody waits for that."""
     name = pods.cluster.namespace()
     yield name
-    pods.cluster.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    pods.cluster.delete_namespace(name)

@@ -75,7 +75,7 @@ def elsewhere(cluster: Cluster) -> Iterator[str]:
     """Another namespace with Gateways."""
     name = cluster.namespace()
     yield name
-    cluster.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    cluster.delete_namespace(name)
 
 
 def test_every_gateway_has_a_fleet_of_its_own_and_it_goes_with_it(
