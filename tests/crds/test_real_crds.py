@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import urllib3
 import yaml
 
 from crds import kinds, schema
@@ -175,7 +176,7 @@ def install(cluster: Cluster, crd: schema.Schema) -> None:
             if error.code == 404:
                 continue
             is_older = False
-        except http.client.HTTPException:
+        except urllib3.exceptions.HTTPError:
             continue
         if is_older == wanted:
             return
