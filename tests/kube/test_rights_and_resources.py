@@ -34,7 +34,7 @@ async def test_a_token_that_is_replaced_is_used(double: Double) -> None:
     async with following(double, tokens=("old", "new")) as followed:
         (watch,) = await double.watching("services")
         double.tokens = {"new"}
-        watch.abort()
+        watch.end()
         double.put(service("c"))
         await followed.until(lambda: "c" in followed.names)
         assert followed.troubles == []
@@ -44,7 +44,7 @@ async def test_a_right_that_is_taken_away_leaves_what_is_known_and_tells(double:
     async with following(double) as followed:
         (watch,) = await double.watching("services")
         denied = double.script.forbid("services")
-        watch.abort()
+        watch.end()  # in good order: the first trouble is the missing right
         await followed.until(lambda: bool(followed.troubles))
         assert followed.names == {"a", "b"}
         assert followed.state == "denied"
