@@ -9,6 +9,7 @@ import pytest
 from provisioning import rights
 from tests.operator.operators import Rig, lease, shipped
 from tests.operator.proxy import Proxy, Request
+from tests.testbed.apiserver import MEDIA
 
 pytestmark = pytest.mark.cluster
 
@@ -78,8 +79,8 @@ MANAGED = {"networkPublishing": {"type": "ClusterIPService"}}
 def _spoil(rig: Rig, key: tuple[str, str, str]) -> None:
     """Empties a Secret, and waits until it is whole again."""
     secret = rig.children()[key]
-    emptied = secret | {"data": dict.fromkeys(secret["data"], "")}
-    rig.cluster.ask("PUT", rig.cluster.path(secret), emptied)
+    emptied = {"data": dict.fromkeys(secret["data"], "")}
+    rig.cluster.ask("PATCH", rig.cluster.path(secret), emptied, MEDIA["merge"])
     rig.until(lambda: all(rig.cluster.get(secret)["data"].values()))
 
 
