@@ -230,6 +230,16 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assets.commands()
 
 
+@pytest.mark.parametrize("groups", [set(), {"gateway.networking.k8s.io"}])
+def test_one_that_is_prepared_has_the_crds_that_are_asked_for(
+    tmp_path: Path, groups: set[str]
+) -> None:
+    crds = [assets.gateway_api_crds()] if groups else []
+    with prepared.running(tmp_path, *crds) as cluster:
+        found = cluster.kubectl("get", "crds", "--output=name").stdout.split()
+    assert {it.split("/")[1].partition(".")[2] for it in found} == groups
+
+
 def test_one_is_prepared_for_the_very_crds_that_are_asked_for(tmp_path: Path) -> None:
     crd = tmp_path / "crd.yaml"
     crd.write_text("a: 1")
