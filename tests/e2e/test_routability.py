@@ -156,7 +156,8 @@ def _told(
     wanted = _gateway(instance)["metadata"]["generation"]
 
     def is_of_it(status: Raw) -> bool:
-        of_all = [it for it in status["conditions"] if it["observedGeneration"] == wanted]
+        # Those that the CRD begins with are of no generation.
+        of_all = [it for it in status["conditions"] if it.get("observedGeneration") == wanted]
         return "AddressesAssigned" in {it["type"] for it in of_all}
 
     found = site.until(lambda: _status(instance), is_of_it)
