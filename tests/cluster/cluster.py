@@ -31,6 +31,7 @@ RBAC = "rbac.authorization.k8s.io"
 _WRITES = ("POST", "PUT", "PATCH")
 _VALIDATED = ("apply", "create", "replace")
 
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _WITH_FINALIZERS = (
     "/apis/projectcontour.io/v1alpha1/namespaces/{}/contourconfigurations",
     "/apis/gateway.networking.k8s.io/v1/namespaces/{}/gateways",
@@ -216,20 +217,26 @@ class Cluster:
     def install_crds(self, *folders: Path) -> None:
         """Ours and those of the Gateway API, unless told; returns when they are served."""
         chosen = folders or (OURS, assets.gateway_api_crds())
-        crds = [self.apply(it) for it in _definitions(chosen)]
+        self._until_served([self.apply(it) for it in _definitions(chosen)])
+
+    def until_crds_are_served(self) -> None:
+        """Waits for all that are stored: a server is ready before it has read their objects."""
+        self._until_served(self.ask("GET", _CRDS)["items"])
+
+    def _until_served(self, crds: Sequence[Raw]) -> None:
         deadline = monotonic() + 60
-        while not all(self._is_established(it) for it in crds):
+        while not all(self._is_served(it) for it in crds):
             assert monotonic() < deadline, "the CRDs are not served"
             sleep(0.02)
 
-    def _is_established(self, crd: Raw) -> bool:
+    def _is_served(self, crd: Raw) -> bool:
         """The condition comes a moment before the resource: look for that itself."""
         spec = crd["spec"]
         version = spec["versions"][0]["name"]
         try:
-            self.ask("GET", f"/apis/{spec['group']}/{version}/{spec['names']['plural']}", limit="1")
+            self.ask("GET", f"/apis/{spec['group']}/{version}/{spec['names']['plural']}")
         except RefusedError as error:
-            if error.code != 404:
+            if error.code not in {404, 429}:  # 429: "storage is (re)initializing"
                 raise
             return False
         return True
@@ -245,7 +252,7 @@ class Cluster:
 
 @contextmanager
 def _suppress_missing() -> Iterator[None]:
-    """What is not there need not be removed."""
+    """Goes on after the block where the API server says 404."""
     try:
         yield
     except RefusedError as error:

@@ -25,13 +25,12 @@ _KEPT = 16
 def running(
     folder: Path, *crds: Path, controllers: Sequence[str] = controlplane.CONTROLLERS
 ) -> Iterator[Cluster]:
-    """A control plane in a folder, which serves the CRDs of these folders and no others.
-
-    An API server is not ready before that is so (its check `autoregister-completion`).
-    """
+    """A control plane in a folder, which serves the CRDs of these folders and no others."""
     stored = _stored(crds) if crds else None
     with controlplane.ControlPlane(folder, controllers, stored=stored) as it:
-        yield Cluster(it.folder)
+        cluster = Cluster(it.folder)
+        cluster.until_crds_are_served()
+        yield cluster
 
 
 def _stored(crds: Sequence[Path]) -> Path:
