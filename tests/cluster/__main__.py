@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _show(kubeconfig: Path | None, bare: bool) -> None:
-    crds = () if bare else (cluster.OURS, assets.gateway_api_crds())
+    crds = () if bare else cluster.default_crds()
     with (
         tempfile.TemporaryDirectory(prefix="cluster-") as folder,
         prepared.running(Path(folder, "state"), *crds) as running,

@@ -39,6 +39,11 @@ _WITH_FINALIZERS = (
 """The kinds in namespaces that operator and controller put finalizers on."""
 
 
+def default_crds() -> tuple[Path, ...]:
+    """The folders of what most need: ours that nobody opts in to, and the Gateway API."""
+    return OURS, assets.gateway_api_crds()
+
+
 class Cluster:
     """A real API server, and its administrator's rights."""
 
@@ -215,9 +220,8 @@ class Cluster:
         return str(answer["status"]["token"])
 
     def install_crds(self, *folders: Path) -> None:
-        """Ours and those of the Gateway API, unless told; returns when they are served."""
-        chosen = folders or (OURS, assets.gateway_api_crds())
-        self._until_served([self.apply(it) for it in _definitions(chosen)])
+        """Applies the CRDs of these folders; returns when they are served."""
+        self._until_served([self.apply(it) for it in _definitions(folders)])
 
     def until_crds_are_served(self) -> None:
         """Waits for all that are stored: a server is ready before it has read their objects."""

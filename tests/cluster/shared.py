@@ -41,7 +41,7 @@ def own(folder: Path) -> None:
     with (
         (folder / "users").open("w") as users,
         (folder / "owner").open("w") as owner,
-        prepared.running(folder, cluster.OURS, cluster.OPTIONAL, assets.gateway_api_crds()),
+        prepared.running(folder, *cluster.default_crds(), cluster.OPTIONAL),
     ):
         fcntl.flock(owner, fcntl.LOCK_EX)
         ready.touch()

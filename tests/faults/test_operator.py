@@ -18,8 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple, TypeVar
 
-from tests.cluster import assets, prepared
-from tests.cluster.cluster import OURS, Cluster
+from tests.cluster import prepared
+from tests.cluster.cluster import Cluster, default_crds
 from tests.contour.infrastructure import crash_harness
 from tests.faults.rows import Limit, Run, fault
 from tests.operator import operators
@@ -58,7 +58,7 @@ async def clustered() -> AsyncIterator[Site]:
     """Nothing of ours runs."""
     with ExitStack() as stack:
         path = stack.enter_context(tempfile.TemporaryDirectory(prefix="faults-"))
-        starting = prepared.running(Path(path, "cluster"), OURS, assets.gateway_api_crds())
+        starting = prepared.running(Path(path, "cluster"), *default_crds())
         cluster = await asyncio.to_thread(stack.enter_context, starting)
         yield Site(cluster, Path(path))
 

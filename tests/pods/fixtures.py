@@ -11,7 +11,7 @@ import pytest
 
 from tests import golang
 from tests.cluster import assets, controlplane, prepared
-from tests.cluster.cluster import OURS
+from tests.cluster.cluster import default_crds
 from tests.pods import images, runner
 
 CONTROLLERS = (
@@ -40,9 +40,7 @@ def pods(tmp_path_factory: pytest.TempPathFactory) -> Iterator[runner.Pods]:
     demand()
     folder = tmp_path_factory.mktemp("pods") / "cluster"
     with (
-        prepared.running(
-            folder, OURS, assets.gateway_api_crds(), controllers=CONTROLLERS
-        ) as cluster,
+        prepared.running(folder, *default_crds(), controllers=CONTROLLERS) as cluster,
         runner.running(cluster, nodes=2) as it,
     ):
         it.add_image("shell", "/bin/sh", "-c")

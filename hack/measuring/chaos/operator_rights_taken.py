@@ -23,8 +23,8 @@ from kube.client import Client
 from provisioning import installation, manifests
 from provisioning.installation import Place
 from provisioning.keeping.ownership import Owner
-from tests.cluster import assets, prepared
-from tests.cluster.cluster import OURS, Cluster
+from tests.cluster import prepared
+from tests.cluster.cluster import Cluster, default_crds
 from tests.operator import operators
 from tests.operator.operators import Rig
 from tests.testbed.figures import Figure
@@ -45,7 +45,7 @@ def operator_rights_taken_away(options: Options) -> Iterator[Figure]:
     every = missing_rights.rights(_rules())[:: 10 if options.quick else 1]
     with (
         tempfile.TemporaryDirectory(prefix=f"{NAME}-") as folder,
-        prepared.running(Path(folder), OURS, assets.gateway_api_crds()) as cluster,
+        prepared.running(Path(folder), *default_crds()) as cluster,
     ):
         found = asyncio.run(outcomes(every, partial(_without, cluster, Path(folder))))
     note(options, NAME, found)

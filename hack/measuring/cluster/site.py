@@ -14,7 +14,7 @@ from pathlib import Path
 
 from provisioning import rights
 from tests.cluster import controlplane
-from tests.cluster.cluster import Cluster
+from tests.cluster.cluster import Cluster, default_crds
 from tests.testbed import caller, replicas
 from tests.testbed.caller import Caller
 from tests.testbed.envoys import backends as backends_of
@@ -71,7 +71,7 @@ async def ground(controllers: Sequence[str] = ()) -> AsyncIterator[Ground]:
         controlplane.ControlPlane(Path(path, "cluster"), controllers) as control_plane,
     ):
         cluster = Cluster(control_plane.folder)
-        cluster.install_crds()
+        cluster.install_crds(*default_crds())
         with caller.calling(cluster.url, cluster.admin_token, cluster.tls) as api:
             port, https = free_ports(2)
             for document in replicas.installation(port, https):
