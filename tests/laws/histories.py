@@ -138,5 +138,13 @@ class Served:
         """The bytes of everything that is served."""
         return {name: it.body() for name, it in self.fleets.by_name[DEFAULT_FLEET].items()}
 
+    def shown(self) -> dict[str, list[dict[str, Any]]]:
+        """The JSON of what is served, by section, without empty tables of routes.
+
+        A listener has hundreds of these, each with the scope that leads to it. A scope that leads
+        to no table stays.
+        """
+        return self.fleets.shown(DEFAULT_FLEET, every=False)
+
 
 STATUS_KINDS = {it.kind for it in KINDS.values() if it.has_status}

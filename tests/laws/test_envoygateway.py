@@ -8,7 +8,6 @@ from random import Random
 from contour.envoy import forwarding
 from crds.decode import Decoded, decode
 from dag import hosts, nodes, tables
-from dag.fleetnames import DEFAULT_FLEET
 from dag.patches import policies
 from tests.laws import envoygateway, histories
 from tests.laws.gateways import Document
@@ -105,7 +104,7 @@ def test_any_order_of_arrival_gives_the_same_bytes_and_nothing_leads_nowhere() -
         assert at_once.bodies() == one_by_one.bodies(), f"seed {seed}"
         rows = (list(it.controller.board.rows()) for it in (at_once, one_by_one))
         assert next(rows) == next(rows), f"seed {seed}"
-        shown = at_once.fleets.shown(DEFAULT_FLEET)
+        shown = at_once.shown()
         there = names(shown)
         for kind, name in references(shown):
             if name != forwarding.NOWHERE:

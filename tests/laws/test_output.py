@@ -11,7 +11,6 @@ from typing import Any
 
 from contour.envoy import forwarding
 from crds.meta import NamespacedName, ObjectRef
-from dag.fleetnames import DEFAULT_FLEET
 from tests.laws import documents, histories
 from tests.laws.histories import Served
 
@@ -37,8 +36,7 @@ def test_equal_input_gives_identical_bytes_whatever_the_hash_seed(tmp_path: Path
 def test_nothing_refers_to_what_is_not_there() -> None:
     checked = 0
     for seed in histories.seeds(share=0.1):
-        served = _served(seed)
-        shown = served.fleets.shown(DEFAULT_FLEET)
+        shown = _served(seed).shown()
         there = names(shown)
         for kind, name in references(shown):
             if name == forwarding.NOWHERE:
@@ -49,13 +47,9 @@ def test_nothing_refers_to_what_is_not_there() -> None:
 
 
 def test_envoy_waits_for_whatever_it_fetches_until_it_is_there() -> None:
-    found = [it for seed in histories.seeds(share=0.05) for it in _sources(_shown(seed))]
+    found = [it for seed in histories.seeds(share=0.05) for it in _sources(_served(seed).shown())]
     assert len(found) > 20
     assert {it.get("initial_fetch_timeout") for it in found} == {"0s"}
-
-
-def _shown(seed: int) -> Any:
-    return _served(seed).fleets.shown(DEFAULT_FLEET)
 
 
 def _sources(shown: Any) -> Iterator[dict[str, Any]]:
