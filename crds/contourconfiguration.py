@@ -71,8 +71,9 @@ class GatewaySettings:
     volumes, environment and placement of Envoys, too. By default only those in the namespace of the
     instance. Upstream Contour does not have this field."""
     envoy_patch_policies: PatchPolicySettings | None = None
-    """Allows EnvoyPatchPolicies, which change what Envoys are told in ways that nothing checks but
-    Envoy. Absent, the default: none is served. Upstream Contour does not have this field."""
+    """Allows EnvoyPatchPolicies, which change the configuration of Envoys in ways that nothing
+    checks but Envoy. Absent, the default: none is served. Upstream Contour does not have this
+    field."""
     gateway_ref: Annotated[ObjectName | None, _OLDEST] = None
     """The only Gateway that upstream Contour would serve, by namespace and name."""
     name: Annotated[str | None, _OLDEST] = None

@@ -16,7 +16,7 @@ class RateLimitFilterSettings:
     redis: Redis | None = None
     """The Redis that counts requests. By default, without this field, they are counted in memory:
     with `contour run` by its process, in a cluster by a process of the replica that leads, so that
-    counts begin anew when another replica leads."""
+    counts start again when another replica becomes the leader."""
     service: RateLimitService | None = None
     """The rate limit service of the instance in a cluster. Without it, rules with RateLimitFilters
     answer 500 there. It has no effect with `contour run`."""

@@ -51,7 +51,7 @@ def convert(
 
     Ingresses with annotations of ingress-nginx become HTTPProxies; a configuration file of upstream
     Contour, its ConfigMap, or a ContourDeployment becomes a ContourConfiguration. Nothing is
-    applied. What is not, or not exactly, converted is told on standard error. Exit code 1 means
+    applied. What is not, or not exactly, converted is reported on standard error. Exit code 1 means
     that an object was left out, 2 that a path cannot be read.
     """
     named = paths + more

@@ -106,7 +106,7 @@ class AuthenticationFilterSpec:
 @model
 class AuthenticationFilter:
     """Requests of the route rules that name this filter in an `extensionRef` need a valid token.
-    What is wrong with it is told in the status of these routes."""
+    What is wrong with it is reported in the status of these routes."""
 
     metadata: ObjectMeta
     spec: AuthenticationFilterSpec

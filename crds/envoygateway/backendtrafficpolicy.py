@@ -244,7 +244,7 @@ class BackendTrafficPolicySpec(PolicyTargets):
     tcp_keepalive: TCPKeepalive | None = None
     """Whether connections to backends are probed while nothing moves."""
     proxy_protocol: BackendProxyProtocol | None = None
-    """Whether backends are told of the client by the PROXY protocol."""
+    """Whether backends learn the client's address by the PROXY protocol."""
     fault_injection: FaultInjection | None = None
     """Delays and errors that some requests get on purpose."""
     use_client_protocol: Flag | None = None

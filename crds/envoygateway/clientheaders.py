@@ -74,7 +74,7 @@ class ForwardedClientCertificate:
     cert_details_to_add: Annotated[
         tuple[str, ...], Known("Subject", "Cert", "Chain", "DNS", "URI")
     ] = Field(default=(), max_length=5)
-    """What of the certificate is told: `Subject`, `Cert`, `Chain`, `DNS` and `URI`."""
+    """Which parts of the certificate are passed on: `Subject`, `Cert`, `Chain`, `DNS` and `URI`."""
     _details = rule(
         "certDetailsToAdd can only be set when mode is AppendForward or SanitizeSet",
         lambda it: not it.cert_details_to_add or it.mode in ("AppendForward", "SanitizeSet"),
@@ -99,7 +99,7 @@ class ClientHeaders:
     """Whether Envoy adds headers of its own (`X-Envoy-`) to requests and answers. Without the
     policy it does."""
     disable_rate_limit_headers: Flag | None = None
-    """Whether answers have no headers that tell of the limits of BackendTrafficPolicies
+    """Whether answers have no headers about the limits of BackendTrafficPolicies
     (`X-RateLimit-`). A rule with `xRateLimitHeaders` keeps to that."""
     x_forwarded_client_cert: ForwardedClientCertificate | None = None
     """The header by which backends learn the certificate of a client."""

@@ -272,7 +272,7 @@ class ClientTrafficPolicySpec(PolicyTargets):
     health_check: ClientHealthCheck | None = None
     """The path by which a load balancer asks whether Envoy is there."""
     scheme: Annotated[str | None, Known("Preserve", "MatchBackend")] = None
-    """Which scheme backends are told: that of the client (`Preserve`, the default), or that of the
+    """Which scheme backends see: that of the client (`Preserve`, the default), or that of the
     connection to the backend (`MatchBackend`)."""
 
 

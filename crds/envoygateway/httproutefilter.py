@@ -163,7 +163,7 @@ class HTTPRouteFilterSpec:
 @model
 class HTTPRouteFilter:
     """Changes requests of the route rules that name this filter in an `extensionRef`, or answers
-    them. What is wrong with it is told in the status of these routes."""
+    them. What is wrong with it is reported in the status of these routes."""
 
     metadata: ObjectMeta
     spec: HTTPRouteFilterSpec

@@ -1,4 +1,4 @@
-"""EnvoyPatchPolicy: JSON patches of what the Envoys of a Gateway are told.
+"""EnvoyPatchPolicy: JSON patches of the configuration that the Envoys of a Gateway receive.
 
 The fields and limits are those of Envoy Gateway 1.9. Nothing is served of it unless the
 configuration allows it: whoever may patch has the power over the whole fleet.
@@ -29,7 +29,7 @@ ResourceType = Literal[
 
 @model
 class PatchTarget:
-    """The Gateway or GatewayClass whose Envoys are told something else."""
+    """The Gateway or GatewayClass whose Envoys receive another configuration."""
 
     group: Group
     """The API group of the target: `gateway.networking.k8s.io`."""
@@ -76,7 +76,7 @@ class ResourcePatch:
 
 @model
 class EnvoyPatchPolicySpec:
-    """The target, and what is changed of what its Envoys are told."""
+    """The target, and what is changed in the configuration of its Envoys."""
 
     type: Literal["JSONPatch"]
     """How the resources are changed. The only type is `JSONPatch`, for operations of RFC 6902."""
@@ -93,9 +93,9 @@ class EnvoyPatchPolicySpec:
 
 @model
 class EnvoyPatchPolicy:
-    """JSON patches of what the Envoys of a Gateway are told. Nothing of it is served unless the
-    configuration of the instance allows it."""
+    """JSON patches of the configuration that the Envoys of a Gateway receive. Nothing of it is
+    served unless the configuration of the instance allows it."""
 
     metadata: ObjectMeta
     spec: EnvoyPatchPolicySpec
-    """The target, and what is changed of what its Envoys are told."""
+    """The target, and what is changed in the configuration of its Envoys."""

@@ -104,7 +104,7 @@ class ContextExtension:
     """A text that the server is told beside each request."""
 
     name: str
-    """The name by which the server is told the text."""
+    """The name by which the server receives the text."""
     type: Annotated[str, Known("Value", "ValueRef")] = "Value"
     """Where the text is: `Value` or `ValueRef`. The default is `Value`."""
     value: str | None = None
@@ -130,16 +130,16 @@ class ExternalAuthorization:
     """Whether requests pass if the server cannot be asked. The default is `false`: they are
     answered 403."""
     recompute_route: Flag = False
-    """Whether the route is chosen anew after the server changed headers of the request. It always
+    """Whether the route is chosen again after the server changed headers of the request. It always
     is, whatever this says. The default is `false`."""
     timeout: GatewayDuration | None = None
     """The time that the server has to answer. The default is `10s`."""
     status_on_error: Annotated[int | None, Unserved()] = None
     """The status of the answer if the server cannot be asked. It is 403."""
     context_extensions: tuple[ContextExtension, ...] = ()
-    """Texts that a server that speaks gRPC is told beside each request."""
+    """Texts that a gRPC server receives with each request."""
     include_route_metadata: Annotated[Flag, Unserved()] = False
-    """Whether the server is told metadata of the route. The default is `false`."""
+    """Whether the server receives metadata of the route. The default is `false`."""
     _some = rule(
         "one of grpc or http must be specified",
         lambda it: it.grpc is not None or it.http is not None,

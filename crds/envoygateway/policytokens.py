@@ -84,7 +84,7 @@ class PolicyTokenProvider:
     """Where in requests the tokens are. Without it: `Authorization: Bearer`, or the query parameter
     `access_token`."""
     recompute_route: Flag = False
-    """Whether the route is chosen anew after the token was verified, by the headers of
+    """Whether the route is chosen again after the token was verified, by the headers of
     `claimToHeaders`. The default is `false`."""
     _keys = rule(
         "either remoteJWKS or localJWKS must be specified.",

@@ -126,7 +126,7 @@ class TelemetryTracing:
 
 @model
 class XTelemetryPolicySpec:
-    """The Gateways, and what is told of their requests."""
+    """The Gateways, and what is traced of their requests."""
 
     target_refs: tuple[LocalObjectReference, ...] = Field(min_length=1, max_length=16)
     tracing: TelemetryTracing | None = None

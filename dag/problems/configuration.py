@@ -116,7 +116,7 @@ def counter_not_provisioned(place: Place, text: str, is_error: bool) -> Problem:
 def counted_by_leader(place: Place) -> Problem:
     """A rate limit service without a Redis, which cannot be more than one process."""
     text = (
-        "without `redis` the replica that leads counts, in memory: counts begin anew when another"
+        "without `redis` the replica that leads counts, in memory: counts start again when another"
         " replica leads, and until Envoys know it requests are not counted"
     )
     return place.warning(ErrorType.FleetError, Own.CountedInMemory, text)

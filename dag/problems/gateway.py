@@ -308,7 +308,7 @@ _MOST_WINNERS = 4
 def matches_taken(own: ObjectRef, examples: Sequence[str], count: int | None) -> Problem:
     """Other routes take matches of a route; `examples` says for each of them which one.
 
-    `count` is the number of lost matches (on each host they count anew); None: all of them, so
+    `count` is the number of lost matches (on each host they count again); None: all of them, so
     that no request reaches the route. The reasons are those of Contour.
     """
     told = list(examples[:_MOST_WINNERS])

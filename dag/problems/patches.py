@@ -28,7 +28,7 @@ def namespace_not_allowed(own: Place) -> Problem:
     text = (
         "has no effect: the Envoys are shared with Ingresses and HTTPProxies of all namespaces, and"
         " the configuration of the instance does not allow policies of the namespace"
-        f" {own.subject.namespace} to change what they are told"
+        f" {own.subject.namespace} to change their configuration"
         " (gateway.envoyPatchPolicies.namespaces)"
     )
     return own.error(ConditionType.Accepted, Gateway.NotAllowed, text)

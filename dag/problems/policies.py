@@ -163,7 +163,7 @@ def no_room_in_status(owner: Place, ref: ObjectRef) -> Problem:
     is_served = ref.kind != "XTelemetryPolicy"
     then = "is in force as far as it is valid" if is_served else "is not in force for the Gateway"
     message = (
-        f"the status of {ref} is full of what other controllers say, so nothing is told there;"
+        f"the status of {ref} is full of what other controllers say, so nothing is written there;"
         f" what it says {then}"
     )
     return Problem(owner.subject, ConditionType.Accepted, Gateway.Accepted, message, "warning")

@@ -56,7 +56,7 @@ Kubernetes' own kinds the pages have the fields that are read here.
 | kind | version | what it is |
 |---|---|---|
 {rows}
-## What is told when a value is wrong
+## What is reported when a value is wrong
 
 The API server refuses an object whose values are outside of these limits, if its CRD says so. In
 files, and where an older CRD let a value pass, the message has the path of the field, what is
