@@ -101,7 +101,7 @@ class ContextValueReference:
 
 @model
 class ContextExtension:
-    """A text that the server is told beside each request."""
+    """A text that the server receives with each request."""
 
     name: str
     """The name by which the server receives the text."""

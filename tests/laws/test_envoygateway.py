@@ -5,14 +5,12 @@ from collections import Counter
 from collections.abc import Iterator
 from random import Random
 
-from contour.envoy import forwarding
 from crds.decode import Decoded, decode
 from dag import hosts, nodes, tables
 from dag.patches import policies
-from tests.laws import envoygateway, histories
+from tests.laws import envoygateway, histories, references
 from tests.laws.gateways import Document
 from tests.laws.histories import Served, Step, World
-from tests.laws.test_output import names, references
 
 
 def _step(document: Document) -> Step:
@@ -104,10 +102,5 @@ def test_any_order_of_arrival_gives_the_same_bytes_and_nothing_leads_nowhere() -
         assert at_once.bodies() == one_by_one.bodies(), f"seed {seed}"
         rows = (list(it.controller.board.rows()) for it in (at_once, one_by_one))
         assert next(rows) == next(rows), f"seed {seed}"
-        shown = at_once.shown()
-        there = names(shown)
-        for kind, name in references(shown):
-            if name != forwarding.NOWHERE:
-                assert name in there[kind], f"seed {seed}: no {kind} {name!r}"
-                checked += 1
+        checked += references.require_there(at_once.shown(), f"seed {seed}")
     assert checked

@@ -9,9 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from contour.envoy import forwarding
 from crds.meta import NamespacedName, ObjectRef
-from tests.laws import documents, histories
+from tests.laws import documents, histories, references
 from tests.laws.histories import Served
 
 ROOT = Path(__file__).parents[2]
@@ -36,13 +35,7 @@ def test_equal_input_gives_identical_bytes_whatever_the_hash_seed(tmp_path: Path
 def test_nothing_refers_to_what_is_not_there() -> None:
     checked = 0
     for seed in histories.seeds(share=0.1):
-        shown = _served(seed).shown()
-        there = names(shown)
-        for kind, name in references(shown):
-            if name == forwarding.NOWHERE:
-                continue
-            assert name in there[kind], f"seed {seed}: no {kind} {name!r}"
-            checked += 1
+        checked += references.require_there(_served(seed).shown(), f"seed {seed}")
     assert checked > 20 * len(histories.seeds(share=0.1))
 
 
@@ -73,37 +66,6 @@ def _served(seed: int) -> Served:
     for step in histories.history(seed):
         served.take(step)
     return served
-
-
-def names(shown: Any) -> dict[str, set[str]]:
-    """The names of everything that is served, by kind."""
-    return {kind: {_name(it) for it in shown[kind]} for kind in shown}
-
-
-def _name(shown: dict[str, Any]) -> str:
-    name = shown.get("cluster_name") or shown["name"]
-    assert isinstance(name, str)
-    return name
-
-
-def references(shown: Any) -> Iterator[tuple[str, str]]:
-    """Every name of another resource, wherever it is in what is served."""
-    if isinstance(shown, list):
-        for it in shown:
-            yield from references(it)
-    if not isinstance(shown, dict):
-        return
-    match shown:
-        case {"cluster": str(name)} | {"name": str(name), "weight": _}:
-            yield "clusters", name
-        case {"sds_config": _, "name": str(name)}:
-            yield "secrets", name
-        case {"rds": {"route_config_name": str(name)}} | {"route_configuration_name": str(name)}:
-            yield "routes", name
-        case {"type": "EDS", "name": str(cluster)}:
-            yield "endpoints", shown["eds_cluster_config"].get("service_name", cluster)
-    for it in shown.values():
-        yield from references(it)
 
 
 def _told(steps: list[histories.Step]) -> Iterator[ObjectRef]:
