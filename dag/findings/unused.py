@@ -35,7 +35,8 @@ def shared_hosts(engine: Engine) -> Steps:
         for subject in found.origins if len(apis) > 1 else ():
             if subject.kind in _APIS and (subject, key.host) not in told:
                 told.add((subject, key.host))
-                text = f"{key.host} has routes of {' and of '.join(apis)}"
+                *others, last = apis
+                text = f"{key.host} has routes of {', '.join(others)} and {last}"
                 yield Finding(Code.HostShared, subject, "", text)
 
 
