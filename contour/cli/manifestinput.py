@@ -22,6 +22,7 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.raw import Raw
 from dag import counting
 from dag.nodes import Endpoint
+from dag.problems import patches
 
 NO_BACKENDS: Mapping[NamespacedName, tuple[Endpoint, ...]] = MappingProxyType({})
 
@@ -63,18 +64,12 @@ def read(
 ) -> Read:
     """Reads the manifests; ends the program if one of the paths cannot be read at all.
 
-    `translates`: Envoy's configuration is made as well, which takes as long as the rest;
+    `translates`: Envoy's configuration is made as well, which takes as long as the rest, and is
+    made in any case for patches of it, for only then is known whether they can be applied;
     `present`: what is there already in a cluster, to which the manifests are applied; `completes`:
     objects that they refer to and that are missing are added; `backends`: addresses that Services
     have by the command line of a `contour run`.
     """
-    fleets = rendering.Fleets()
-    controller = _controller(fleets, translates=translates)
-    controller.lead(backends)
-    if controller_name is not None:
-        controller.name(controller_name)
-    if present is not None and present.configuration is not None:
-        controller.follow(present.configuration)
     manifests = files.Manifests([Path(it) for it in paths], lenient=lenient)
     try:
         with waiting.shown("reading manifests"):
@@ -87,6 +82,14 @@ def read(
     added: tuple[str, ...] = ()
     if completes:
         batch, added = completing.completed(batch, controller_name)
+    fleets = rendering.Fleets()
+    translates = translates or any(it.kind.kind == patches.KIND for it in batch.events)
+    controller = _controller(fleets, translates=translates)
+    controller.lead(backends)
+    if controller_name is not None:
+        controller.name(controller_name)
+    if present is not None and present.configuration is not None:
+        controller.follow(present.configuration)
     with waiting.shown(f"evaluating {len(batch.events)} objects"):
         left_out = tuple(extensions.take(controller, batch, asked))
     found = [it for told in batch.complaints.values() for it in told]

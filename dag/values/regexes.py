@@ -42,6 +42,11 @@ def matches(expression: str, text: str) -> bool:
     return re2.fullmatch(expression, text) is not None
 
 
+def is_found(expression: str, text: str) -> bool:
+    """Whether an expression that can be served matches a part of a text."""
+    return re2.search(expression, text) is not None
+
+
 def quoted(text: str) -> str:
     """An expression that matches exactly this text."""
     return re2.escape(text)

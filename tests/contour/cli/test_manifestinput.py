@@ -9,7 +9,10 @@ import pytest
 from contour.cli import manifestinput
 from contour.inspection.analysis import Analyzer
 from contour.status import listing
+from crds.envoygateway import patchpolicy
 from tests.agreement.evaluation import pools, worlds
+from tests.dag.gateway.manifests import gateway, gateway_class
+from tests.dag.patches.test_policies import configuration, patch, policy
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -22,6 +25,12 @@ def test_untranslated_manifests_are_told_the_same(tmp_path: Path, seed: int) -> 
     told = [_told(tmp_path, translates=it) for it in (True, False)]
     assert told[0] == told[1]
     assert f"{pools.BACKENDS[0]} has no ready endpoints" in json.dumps(told[1])
+
+
+def test_patches_that_cannot_be_applied_are_told(tmp_path: Path) -> None:
+    given = policy(patch(patchpolicy.CLUSTER, "default/missing/80"))
+    (tmp_path / "all.yaml").write_text(configuration() + gateway_class() + gateway("gw") + given)
+    assert "there is no cluster" in json.dumps(_told(tmp_path, translates=False))
 
 
 def _told(path: Path, *, translates: bool) -> list[object]:

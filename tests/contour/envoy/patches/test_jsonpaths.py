@@ -1,0 +1,59 @@
+"""JSONPath of users: which places, and that no expression takes the event loop for long."""
+
+import pytest
+from jsonpath import JSONPathError
+
+from contour.envoy.patches import jsonpaths
+from crds.raw import Raw
+
+ROUTES: Raw = {"routes": [{"name": "shop", "match": {"prefix": "/"}}, {"name": "blog", "age": 1}]}
+
+
+def _deep(depth: int = 90) -> Raw:
+    """A document whose `$..*` finds 20 places at each of its levels."""
+    inner: Raw = {}
+    for _ in range(depth):
+        inner = {"below": inner, "list": list(range(20))}
+    return inner
+
+
+DEEP = _deep()
+NESTED: Raw = {"list": [[[[[[[1]]]]]]]}
+
+
+@pytest.mark.parametrize(
+    ("expression", "places"),
+    [
+        ("$.routes[1].name", [("routes", 1, "name")]),
+        ("..routes[?match(@.name, 'b.*')]", [("routes", 1)]),
+        ("$..[?match(@, 'ho')]", []),
+        ("$..[?search(@, 'ho')]", [("routes", 0, "name")]),
+        ("$.routes[?@.age == 1]", [("routes", 1)]),
+        ("$.routes[?count(@.match.*) == 1]", [("routes", 0)]),
+        ("$.routes[?@ == $.routes[0]]", [("routes", 0)]),
+    ],
+)
+def test_places(expression: str, places: list[jsonpaths.Place]) -> None:
+    assert list(jsonpaths.found(expression, ROUTES)) == places
+
+
+@pytest.mark.parametrize(
+    ("expression", "document", "why"),
+    [
+        ("$..[", ROUTES, "unexpected end"),
+        # Python's `re` takes these two, and follows the second for ever.
+        ("$..[?search(@, '(?=s)')]", ROUTES, "is not a valid RE2 expression"),
+        (f"$..[?search(@, '{'(x+)+' * 200}')]", ROUTES, "too complex"),
+        ("$..[?@.name =~ /s.*/]", ROUTES, "=~ is not in RFC 9535"),
+        ("$..[?@.name =~ /(/]", ROUTES, "=~ is not in RFC 9535"),
+        ("$[?" + "!" * 1000 + "@.name]", ROUTES, "is nested too deeply"),
+        ("$..[?count($..*) > 1]", DEEP, "takes more than 50,000 steps"),
+        ("$..*..*", DEEP, "takes more than 50,000 steps"),
+        ("$.list" + "[0,0,0,0,0,0,0,0]" * 7, NESTED, "takes more than 50,000 steps"),
+        ("$..[?$.below == $.below]", DEEP, "takes more than 50,000 steps"),
+        ("$.list[?search(@, 'b')]", {"list": ["a" * 100_000] * 60}, "takes more than 50,000 steps"),
+    ],
+)
+def test_refused(expression: str, document: Raw, why: str) -> None:
+    with pytest.raises(JSONPathError, match=why):
+        list(jsonpaths.found(expression, document))
