@@ -29,6 +29,8 @@ secure_listener: OpenQuery[tuple[()], nodes.Listener | None] = OpenQuery("secure
 missing_listener: OpenQuery[nodes.Protocol, MissingListener | None] = OpenQuery("missing_listener")
 """Why there is no listener for HTTP or HTTPS; None if there is one."""
 
+gateway_tls: OpenQuery[str, nodes.Tls | None] = OpenQuery("gateway_tls")
+"""How a Gateway terminates TLS for a host of HTTPProxy, in place of its own; None if none does."""
 
 has_classic_hosts: OpenQuery[nodes.ListenerKey, bool] = OpenQuery("has_classic_hosts")
 """Whether hosts of Ingress or HTTPProxy live on a listener."""

@@ -40,6 +40,8 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
         routes = (nodes.Route(nodes.Match(), CLOSED, routes[0].origin),)
     elif _is_closed(view, claim):
         routes = tuple(map(_closed, routes))
+    elif claim is not None:
+        routes = tuple(_asked(view, it, claim) for it in routes)
     if hostnames.is_wildcard(key.host):
         routes = tuple(_for_one_label(it, key.host) for it in routes)
     routes = (*routes, *gateway_hosts.rest(view, key, routes))
@@ -66,6 +68,16 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
         if wanted is not None and wanted.tls is not None:
             return nodes.SecureHost(wanted.tls, wanted.origins)
     return gateway_hosts.closed_host(view, key) or _fallback(view, key)
+
+
+@entrypoints.gateway_tls.answer
+def gateway_tls(view: View, fqdn: str) -> nodes.Tls | None:
+    """How a Gateway terminates TLS for a host of HTTPProxy."""
+    secure = view.ask(listeners.secure_listener, ())
+    if secure is None:
+        return None
+    found = gateway_hosts.secured(view, nodes.HostKey(DEFAULT_FLEET, secure.name, fqdn))
+    return found.tls if found is not None else None
 
 
 def _is_filtered(view: View, key: nodes.HostKey) -> bool:
@@ -159,7 +171,23 @@ def _covering(route: nodes.Route, first: Mapping[nodes.Match, nodes.Route]) -> n
 
 def _closed(route: nodes.Route) -> nodes.Route:
     """To send a client elsewhere opens nothing."""
-    return replace(route, action=CLOSED) if isinstance(route.action, nodes.Forward) else route
+    return route if isinstance(route.action, nodes.Redirect) else replace(route, action=CLOSED)
+
+
+def _asked(view: View, route: nodes.Route, claim: nodes.Claim) -> nodes.Route:
+    """An HTTPProxy decides who is asked for authorization of its own routes. For those of the other
+    APIs the service of the configuration is asked, if it is asked of every host."""
+    if route.origin.kind == "HTTPProxy":
+        return route
+    if claim.is_unasked and view.ask(defaults.is_unauthorized, ()):
+        return _closed(route)
+    default = view.ask(defaults.authority, ())
+    own = route.policies or nodes.Policies()
+    if default is None or not default.is_default or own.authorization is not None:
+        return route
+    if claim.policies is not None and claim.policies.authorization == default.asked:
+        return route
+    return replace(route, policies=replace(own, authorization=default.asked))
 
 
 def _is_closed(view: View, claim: nodes.Claim | None) -> bool:

@@ -5,11 +5,12 @@ What cannot be checked lets nobody in. Source: HTTPProxy reference, "DownstreamV
 
 from crds import virtualhost as crd
 from crds.meta import ObjectRef
-from dag import nodes
+from crds.records import replace
+from dag import entrypoints, nodes
 from dag.engine.view import View
 from dag.problems import Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place
+from dag.problems.places import Findings, Place
 from dag.references import delegation, trust
 
 
@@ -30,6 +31,29 @@ def validation(
         only_leaf_revocations=written.crl_only_verify_leaf_cert,
         forward=_forwarded(written.forward_client_certificate),
     )
+
+
+def is_overruled(view: View, place: Place, fqdn: str, own: nodes.Tls) -> Findings[bool]:
+    """Whether a Gateway, which comes before an HTTPProxy, lets in clients that this one does not.
+
+    A lower version of TLS is told; it lets in nobody else.
+    """
+    theirs = view.ask(entrypoints.gateway_tls, fqdn)
+    if theirs is None:
+        return False
+    if theirs.minimum < own.minimum:
+        text = f"has no effect: a Gateway terminates TLS for {fqdn}, and takes {theirs.minimum}"
+        yield problems.not_enforced(place.at("minimumProtocolVersion"), text)
+    if own.clients is None or _checked(own.clients) == _checked(theirs.clients):
+        return False
+    text = f"a Gateway terminates TLS for {fqdn}, and does not check clients in this way"
+    yield problems.client_validation_overruled(place.at("clientValidation"), text)
+    return True
+
+
+def _checked(asked: nodes.ClientValidation | None) -> nodes.ClientValidation | None:
+    """The same, whatever backends learn of the certificate."""
+    return replace(asked, forward=None) if asked is not None else None
 
 
 def _trust(view: View, place: Place, written: crd.DownstreamValidation) -> nodes.Trust | None:

@@ -15,7 +15,7 @@ from crds.virtualhost import VirtualHost
 from dag import entrypoints, nodes, redirects
 from dag.configuration import settings
 from dag.engine.view import View
-from dag.httpproxy import fallback, guards, routes, streamguards, tcpproxy, tls
+from dag.httpproxy import clients, fallback, guards, routes, streamguards, tcpproxy, tls
 from dag.httpproxy.included import IncludedProxy
 from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
@@ -59,7 +59,12 @@ def _behind_tls(
     if secure is None or secure.stream is not None:
         yield _claim(place, host, plain, (), secure)
         return
-    found = _claim(place, host, plain, _routes(written), secure)
+    behind = _routes(written)
+    if secure.tls is not None:
+        at = place.at("tls")
+        if (yield from clients.is_overruled(view, at, wanted.fqdn, secure.tls)):
+            behind = tuple(replace(it, action=UNSERVED) for it in behind)
+    found = _claim(place, host, plain, behind, secure)
     yield replace(found, is_fallback=is_fallback)
 
 
@@ -107,7 +112,8 @@ _UNASKED = nodes.Policies(jwt=nodes.OFF, authorization=nodes.OFF, rate_limits=no
 
 
 UNSERVED = nodes.Respond(503)
-"""What plain HTTP is answered that would be redirected, where TLS cannot be served."""
+"""What plain HTTP is answered that would be redirected, where TLS cannot be served; and requests
+over TLS whose clients are not checked."""
 
 
 def _on_plain_http(

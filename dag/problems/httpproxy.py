@@ -102,6 +102,9 @@ passthrough_incompatible = closing(
 client_validation_not_valid = closing(
     ErrorType.TLSError, Contour.ClientValidationInvalid, "; the host is answered with 503"
 )
+client_validation_overruled = error(
+    ErrorType.TLSError, Contour.ClientValidationInvalid, "; the routes answer 503 over TLS"
+)
 SECRET = OfSecrets(
     error(ErrorType.TLSError, Contour.SecretNotValid, _NOT_OVER_TLS),
     error(ErrorType.TLSError, Contour.DelegationNotPermitted, _NOT_OVER_TLS),

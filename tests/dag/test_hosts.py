@@ -1,5 +1,6 @@
 """The merge: which API wins a request for one host, and what no API can open."""
 
+import pytest
 import re2
 
 from dag import hosts, nodes
@@ -142,6 +143,33 @@ def test_a_guard_that_is_not_served_closes_the_host_for_every_api() -> None:
     assert found is not None
     assert {it.origin.kind for it in found.routes} == {"Ingress", "HTTPProxy", "HTTPRoute"}
     assert {it.action for it in found.routes} == {nodes.Respond(503)}
+
+
+@pytest.mark.parametrize(
+    ("frontend", "expected"),
+    [
+        ("", "/proxy -> 503"),
+        ("{kind: Secret, group: '', name: other}", "/proxy -> 503"),
+        ("{kind: Secret, group: '', name: ca}", "/proxy -> default/proxy:80"),
+    ],
+)
+def test_a_gateway_lets_nobody_past_the_client_certificates_of_an_httpproxy(
+    frontend: str, expected: str
+) -> None:
+    validation = f"frontend: {{default: {{validation: {{caCertificateRefs: [{frontend}]}}}}}}"
+    listener = "{name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: cert}]}}"
+    gateway = GATEWAY.replace(
+        "{name: http, port: 80, protocol: HTTP}]",
+        f"{listener}]" + (f", tls: {{{validation}}}" if frontend else ""),
+    )
+    asked = ", tls: {secretName: cert, clientValidation: {caSecret: ca}}"
+    certificates = pairs.secret("cert") + pairs.authority("ca") + pairs.authority("other")
+    engine = world.world(SERVICES + certificates + gateway + proxy("/proxy", more=asked))
+    assert world.secure(engine, "app.example.com") == ["/proxy -> default/proxy:80"]
+    world.apply(engine, route("/gateway"))
+    assert expected in world.secure(engine, "app.example.com")
+    told = world.problems(engine, "HTTPProxy", "app")
+    assert told == (["TLSError/ClientValidationInvalid"] if "503" in expected else [])
 
 
 def test_a_wildcard_stands_for_one_label_in_httpproxy_and_for_any_in_the_gateway_api() -> None:

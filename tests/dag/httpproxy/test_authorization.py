@@ -195,6 +195,36 @@ def test_every_host_is_closed_while_nobody_can_be_asked() -> None:
     assert problems(engine, "ContourConfiguration", "projectcontour/contour") == []
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        "authPolicy: {disabled: true}",
+        "authPolicy: {context: {a: '2'}}",
+        "extensionRef: {name: own}",
+    ],
+)
+def test_an_httpproxy_decides_for_its_own_routes_who_is_asked(written: str) -> None:
+    proxy = host(written, on("/proxy", "s1"), fqdn="i.com")
+    engine = world(SERVICES + extension("auth") + extension("own") + EVERYWHERE + INGRESS + proxy)
+    of_proxy, of_ingress = served.virtual_host(engine, "i.com").routes
+    assert (of_proxy.policies, of_proxy.origin.kind) == (None, "HTTPProxy")
+    assert of_ingress.policies == nodes.Policies(authorization=GLOBAL)
+
+
+def test_a_host_that_is_closed_answers_nothing_of_its_own() -> None:
+    """A direct response may be what the guard is for; to send a client elsewhere opens nothing."""
+    answered = "{conditions: [{prefix: /told}], directResponsePolicy: {statusCode: 200}}"
+    moved = "{conditions: [{prefix: /moved}], requestRedirectPolicy: {hostname: b.com}}"
+    engine = world(SERVICES + EVERYWHERE + root("root", f"routes: [{answered}, {moved}]"))
+    assert routes(engine, "a.com") == ["/moved -> 302 b.com", "/told -> 503"]
+
+
+def test_a_host_that_opts_out_opens_no_route_of_another_api() -> None:
+    proxy = host("authPolicy: {disabled: true}", on("/proxy", "s1"), fqdn="i.com")
+    engine = world(SERVICES + EVERYWHERE + INGRESS + proxy)
+    assert routes(engine, "i.com") == ["/proxy -> default/s1:80", "/ -> 503"]
+
+
 OFF = "authPolicy: {disabled: true}"
 ON = "authPolicy: {disabled: false}"
 
