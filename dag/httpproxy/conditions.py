@@ -78,13 +78,23 @@ def _narrowed_path(inherited: str, kind: str, text: str) -> nodes.Path | str:
     if len(inherited + text) > MAX_PATH:
         return f"has more than {MAX_PATH} characters, with those of includes"
     if kind == "regex":
-        expression = regexes.quoted(inherited.rstrip("/")) + text
-        refusal = regexes.refusal(expression)
-        return f"{expression!r} {refusal}" if refusal else nodes.Regex(expression)
+        return _expression(inherited.rstrip("/"), text)
     path = _single_slashes(inherited + text)
     if refusal := paths.refusal(path, is_beginning=kind == "prefix"):
         return f"{path[:60]!r} {refusal}"
     return nodes.Prefix(path) if kind == "prefix" else nodes.Exact(path)
+
+
+def _expression(prefix: str, text: str) -> nodes.Path | str:
+    """What the prefix of includes and an expression behind it match, or why that cannot be served.
+
+    The expression is looked at alone first, so that it cannot end what it becomes a part of.
+    """
+    expression = regexes.after(prefix, text)
+    for it in (text, expression):
+        if refusal := regexes.refusal(it):
+            return f"{it[:60]!r} {refusal}"
+    return nodes.Regex(expression)
 
 
 def _paths(block: Iterable[crd.MatchCondition]) -> Iterator[tuple[int, str, str]]:

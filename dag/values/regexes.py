@@ -52,5 +52,13 @@ def quoted(text: str) -> str:
     return re2.escape(text)
 
 
+def after(text: str, expression: str) -> str:
+    """An expression that matches this text, followed by what an expression matches that can be
+    served by itself."""
+    # Without a group, the text would belong to the first alternative only.
+    rest = f"(?:{expression})" if text and "|" in expression else expression
+    return quoted(text) + rest
+
+
 def _text(reason: object) -> str:
     return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)

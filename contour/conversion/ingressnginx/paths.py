@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from contour.conversion.told import Document
 from crds.ingress import HTTPIngressPath
+from dag.values import regexes
 
 
 class Match(NamedTuple):
@@ -59,6 +60,8 @@ def _expression(written: str) -> Document:
     body = written.removeprefix("^")
     if not body.startswith("/"):
         raise UnconvertibleError(f"the expression {written!r} does not begin with /")
+    if why := regexes.refusal(body):
+        raise UnconvertibleError(f"the expression {written!r} {why}")
     rest = body[1:-1] if body.endswith("$") else f"{body[1:]}.*"
     return {"regex": f"/(?i:{rest})"}
 

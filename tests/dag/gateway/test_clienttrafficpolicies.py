@@ -340,6 +340,8 @@ CLOSING = [
      "it matches x-forwarded"),
     ("headers: {lateResponseHeaders: {removeOnMatch: [{type: RegularExpression, value: '(('}]}}",
      "lateResponseHeaders.removeOnMatch[0].value: it is not a valid RE2"),
+    ("headers: {lateResponseHeaders: {removeOnMatch: [{type: RegularExpression, value: 'a)|(b'}]}}",
+     "lateResponseHeaders.removeOnMatch[0].value: it is not a valid RE2"),
     ("healthCheck: {path: ready}", "healthCheck.path: 'ready' is no path"),
 ]  # fmt: skip
 

@@ -251,6 +251,7 @@ CLOSING = {
     _selector("queryParams: [{name: x, type: RegularExpression, value: '['}]"): "'[' is not a",
     _selector("path: {value: a}"): "path.value: 'a' does not start with /",
     _selector("path: {type: RegularExpression, value: '(?!a)'}"): "path.value: '(?!a)' is not",
+    _selector("path: {type: RegularExpression, value: '/a)|(/b'}"): "'/a)|(/b' is not a valid",
     _selector("sourceCIDR: {value: 10.0.0.0/40}"): "sourceCIDR.value: '10.0.0.0/40' is not a range",
     _selector("sourceCIDR: {value: nowhere}"): "sourceCIDR.value: 'nowhere' is not a range",
     _selector(_headers(128)): "",

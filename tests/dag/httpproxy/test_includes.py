@@ -24,6 +24,9 @@ SERVICES = services("s1", "s2", "s3")
         ("prefix: /api", "exact: /v2", ["=/api/v2 -> default/s1:80"]),
         ("prefix: /a.b", "regex: '/v[0-9]+'", [r"~\/a\.b/v[0-9]+ -> default/s1:80"]),
         ("prefix: /a.b/", "regex: '/v//[0-9]+'", [r"~\/a\.b/v//[0-9]+ -> default/s1:80"]),
+        ("prefix: /a", "regex: '/x|/y.*'", ["~\\/a(?:/x|/y.*) -> default/s1:80"]),
+        ("prefix: /a", "regex: '/(?i)x|/Y'", ["~\\/a(?:/(?i)x|/Y) -> default/s1:80"]),
+        ("prefix: /", "regex: '/x|/y.*'", ["~/x|/y.* -> default/s1:80"]),
         (
             "header: {name: X-A, exact: one}",
             "queryParameter: {name: q, present: true}",
@@ -47,6 +50,29 @@ def test_an_include_narrows_what_the_child_is_given(
     assert routes(engine, "a.com") == expected
     assert problems(engine, "HTTPProxy", "root") == []
     assert problems(engine, "HTTPProxy", "child") == []
+
+
+def test_an_expression_stays_behind_the_prefixes_of_all_includes_above_it() -> None:
+    route = to("s1", "conditions: [{regex: '/x|/y'}]")
+    engine = world(
+        SERVICES
+        + root("root", "includes: [{name: middle, conditions: [{prefix: /a}]}]")
+        + proxy("middle", "includes: [{name: child, conditions: [{prefix: /b}]}]")
+        + proxy("child", f"routes: [{route}]")
+    )
+    assert routes(engine, "a.com") == [r"~\/a\/b(?:/x|/y) -> default/s1:80"]
+
+
+def test_an_expression_may_not_end_the_group_that_it_becomes_a_part_of() -> None:
+    route = to("s1", "conditions: [{regex: '/x)|(/y'}]")
+    engine = world(
+        SERVICES
+        + root("root", "includes: [{name: child, conditions: [{prefix: /a}]}]")
+        + proxy("child", f"routes: [{route}]")
+    )
+    assert routes(engine, "a.com") == []
+    (told,) = messages(engine, "HTTPProxy", "child")
+    assert ": spec.routes[0].conditions[0].regex: '/x)|(/y' is not a valid RE2" in told
 
 
 def test_includes_may_cross_namespaces_and_use_the_services_beside_the_child() -> None:

@@ -101,6 +101,7 @@ def test_an_expression_matches_a_value_and_nothing_beyond(expression: str) -> No
         ("(?P<x>a)", "not served of cookies"),
         ("a{900}", "too complex"),
         ("a" * 1025, "longer than"),
+        ("a)|(b", "not a valid RE2"),
     ],
 )
 def test_what_might_match_beyond_a_value_is_refused(expression: str, why: str) -> None:

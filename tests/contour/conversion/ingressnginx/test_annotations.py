@@ -164,6 +164,7 @@ def test_an_ingress_with_a_guard_that_is_not_converted_is_left_out(
         ({}, "/", [{"hosts": ["shop.example.com"]}], "no secretName"),
         ({"rewrite-target": "/x"}, "/a", [], "more than the replacement of a prefix"),
         ({"use-regex": "true"}, "[a-z]/", [], "does not begin with /"),
+        ({"use-regex": "true"}, "/x)|(/y", [], "is not a valid RE2 expression"),
         ({"permanent-redirect": "https://$host/"}, "/", [], "variables of nginx"),
     ],
 )
