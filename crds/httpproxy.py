@@ -75,8 +75,8 @@ class Service:
 @model
 class Route:
     """Requests that meet all conditions, and what is done with them. Exactly one of `services`,
-    `requestRedirectPolicy` and `directResponsePolicy` must be set. An invalid route is dropped, and
-    the status names the field."""
+    `requestRedirectPolicy` and `directResponsePolicy` must be set. An invalid route is dropped, or
+    answers 503 if it or its virtual host has a guard, and the status names the field."""
 
     conditions: tuple[MatchCondition, ...] = ()
     """The conditions that a request must meet, in addition to those of the includes that lead

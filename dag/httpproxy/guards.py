@@ -99,15 +99,21 @@ def of_route(
     return _or_none(policies)
 
 
-_OF_ROUTES = (
+_GUARDS = (
     "auth_policy",
     "rate_limit_policy",
     "jwt_verification_policy",
     "ip_allow_policy",
     "ip_deny_policy",
     "max_request_bytes",
-    "error_pages",
 )
+_OF_ROUTES = (*_GUARDS, "error_pages")
+
+
+def stand_before(route: crd.Route, host: HostGuards) -> bool:
+    """Whether a route is guarded: by itself or by its host, whose guards a wider route may
+    replace."""
+    return host.policies is not None or any(getattr(route, it) for it in _GUARDS)
 
 
 def _check_counted(view: View, place: Place) -> None:

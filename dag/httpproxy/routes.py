@@ -1,9 +1,10 @@
 """One route of an HTTPProxy: what its requests look like and what happens to them.
 
-A route that cannot be served is dropped alone, with an error; one that is guarded by a field that
-is not served yet answers 503, because ignoring the guard would open it. Rules below this one
-return their node and yield the problems found on the way. Source: HTTPProxy reference, "Route".
-Elsewhere: the conditions it inherits (`includes`), plain HTTP of TLS hosts (`expansion`).
+A route that cannot be served is dropped alone, with an error. One that is guarded, or whose guard
+cannot be served, answers 503 instead: a wider route without the guard must not get its requests.
+Rules below this one return their node and yield the problems found on the way. Source: HTTPProxy
+reference, "Route". Elsewhere: the conditions it inherits (`includes`), plain HTTP of TLS hosts
+(`expansion`).
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
 
 GUARDED = nodes.Respond(503)
-"""What is answered where a guard is not served yet."""
+"""What is answered where a guard is not served yet, or what it guards cannot be."""
 
 
 class Scope(NamedTuple):
@@ -40,7 +41,7 @@ class LocatedRoute(NamedTuple):
 def written(
     scope: Scope, place: Place, route: crd.Route, inherited: nodes.Match
 ) -> Iterator[LocatedRoute | Problem]:
-    """The route, unless something in it cannot be served."""
+    """The route, or what stands in its place if something in it cannot be served."""
     try:
         match = conditions.narrowed(place, inherited, route.conditions)
     except Refused as refused:
@@ -50,8 +51,11 @@ def written(
         node = yield from _node(scope, place, route, match)
         yield LocatedRoute(node, place, route.permit_insecure)
     except Refused as refused:
-        yield refused.problem
-        if refused.problem.closes:
+        problem = refused.problem
+        if not problem.closes and guards.stand_before(route, scope.host):
+            problem = problems.guarded_route_closed(problem)
+        yield problem
+        if problem.closes:
             yield LocatedRoute(
                 nodes.Route(match, GUARDED, place.subject), place, route.permit_insecure
             )

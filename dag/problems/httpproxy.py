@@ -7,6 +7,7 @@ place.
 from collections.abc import Iterable
 
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag.problems import Problem
 from dag.problems.places import Place
 from dag.problems.reasons import Contour, ErrorType, Own
@@ -211,6 +212,12 @@ rewrite_without_prefix = error(ErrorType.PrefixReplaceError, Contour.MustHavePre
 ambiguous_replacement = error(ErrorType.PrefixReplaceError, Contour.AmbiguousReplacement)
 duplicate_replacement = error(ErrorType.PrefixReplaceError, Contour.DuplicateReplacement)
 replacement_not_valid = error(ErrorType.PrefixReplaceError, Own.ReplacementNotValid)
+
+
+def guarded_route_closed(found: Problem) -> Problem:
+    """Something else than its guard is wrong with a guarded route."""
+    message = f"{found.message}; the route has a guard, so it is answered with 503"
+    return replace(found, message=message, closes=True)
 
 
 def header_not_set(place: Place, name: str) -> Problem:

@@ -210,6 +210,54 @@ def test_a_guard_that_cannot_be_built_closes_its_host(guard: str, reason: str, w
     assert f": spec.virtualhost.{where}: " in told
 
 
+ALLOWED = f"ipAllowPolicy: [{RANGES}]"
+LENGTH = "requestHeadersPolicy: {set: [{name: Content-Length, value: '1'}]}"
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        ALLOWED,
+        f"ipDenyPolicy: [{RANGES}]",
+        "rateLimitPolicy: {local: {requests: 1, unit: hour}}",
+        "maxRequestBytes: 1",
+        "authPolicy: {context: {a: b}}",
+    ],
+)
+@pytest.mark.parametrize(
+    ("mistake", "where"),
+    [
+        (LENGTH, "spec.routes[0].requestHeadersPolicy: "),
+        ("timeoutPolicy: {response: 25h}", "spec.routes[0].timeoutPolicy.response: "),
+        ("directResponsePolicy: {statusCode: 200}", "spec.routes[0]: "),
+    ],
+)
+def test_a_mistake_beside_a_sound_guard_closes_the_route(
+    mistake: str, where: str, guard: str
+) -> None:
+    def served_of(rest: str) -> tuple[list[str], list[str]]:
+        text = root("root", f"routes: [{on('/x', 's1', rest)}, {to('s2')}]")
+        engine = world(SERVICES + text)
+        return routes(engine, "a.com"), messages(engine, "HTTPProxy", "root")
+
+    found, told = served_of(f"{guard}, {mistake}")
+    assert found == ["/x -> 503", "/ -> default/s2:80"]
+    assert where in told[0]
+    assert told[0].endswith("; the route has a guard, so it is answered with 503")
+    found, (alone,) = served_of(mistake)
+    assert found == ["/ -> default/s2:80"]
+    assert "503" not in alone
+
+
+def test_a_mistake_closes_a_route_that_its_host_guards_because_a_wider_one_may_replace_that() -> (
+    None
+):
+    bad, wide = on("/x", "s1", LENGTH), to("s2", "ipAllowPolicy: [{source: Peer, cidr: 0.0.0.0/0}]")
+    text = root("root", f"routes: [{bad}, {wide}]")
+    engine = world(SERVICES + text.replace("fqdn: a.com", f"fqdn: a.com, {ALLOWED}"))
+    assert routes(engine, "a.com") == ["/x -> 503", "/ -> default/s2:80"]
+
+
 def test_a_host_that_says_nothing_gets_the_default_rate_limits_of_the_configuration() -> None:
     default = DESCRIPTORS.removeprefix("rateLimitPolicy: {global: ").removesuffix("}")
     everywhere = configuration(
