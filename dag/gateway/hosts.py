@@ -58,8 +58,10 @@ def _completed(
     guard = listenerguards.of_listener(view, owner)
     shapes = routeshaping.of_listener(view, *owner.section, owner.gateway)
     clients = listenerclients.of_routes(view, owner)
+    is_guarded = guard is not None or routeshaping.guards(shapes)
     for candidate in group:
-        for route in kinds.rules(view, candidate.route.ref).routes:
+        rules = kinds.rules(view, candidate.route.ref)
+        for route in (*rules.routes, *(rules.if_guarded if is_guarded else ())):
             found = completion.completed(view, route, owner, host)
             found = listenerguards.guarded(view, found, guard)
             yield listenerclients.routed(routeshaping.shaped(view, found, shapes), clients)

@@ -1,12 +1,13 @@
 """The rules of an HTTPRoute or GRPCRoute: for each of their matches a route.
 
 A rule that cannot be served as it is written is dropped alone. Where one of its filters is to
-blame it still takes its requests and answers an error: what it may have been meant to guard must
-not go to a wider rule. Elsewhere: matches (`matches`, `grpcmatches`), filters, actions.
+blame, or something guards it, it still takes the requests of its valid matches and answers an
+error: what it may have been meant to guard must not go to a wider rule. Elsewhere: matches
+(`matches`, `grpcmatches`), filters, actions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from crds.gateway.grpcroute import GRPCRoute
 from crds.gateway.httproute import HTTPRoute, HTTPRouteRule
@@ -31,15 +32,47 @@ from dag.gateway import (
     routefilters,
 )
 from dag.gateway.envoypolicies import routeshaping, securityguards
-from dag.gateway.rules import Rules
+from dag.gateway.rules import Rules, UnservedRule
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 
-Ruled = tuple[nodes.Route | Problem, ...]
-
-
 M = TypeVar("M")
+
+
+class Marks(NamedTuple):
+    """What of a route is not served as it is written, whatever its rules mean."""
+
+    unserved: tuple[UnservedField, ...]
+    strange: tuple[UnknownValue, ...]
+    foreign: tuple[Problem, ...]
+    """Guards of other controllers that close the whole route."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadRule:
+    """What became of a rule."""
+
+    at: Place
+    name: str
+    found: tuple[nodes.Route | Problem, ...]
+    policies: tuple[ObjectRef, ...]
+    """Those that are for the rule or its route."""
+    is_dropped: bool
+    """Wider rules get its requests, unless a policy of the listener guards them."""
+
+    @property
+    def routes(self) -> tuple[nodes.Route, ...]:
+        return tuple(it for it in self.found if isinstance(it, nodes.Route))
+
+    @property
+    def told(self) -> tuple[Problem, ...]:
+        return tuple(it for it in self.found if isinstance(it, Problem))
+
+    @property
+    def is_unserved(self) -> bool:
+        """Whether it is not served as it is written."""
+        return any(map(problems.drops_a_rule, self.found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +93,50 @@ def rules(
     matching: Matching[M],
 ) -> Rules:
     """What a route asks for; each rule read as one of an HTTPRoute, beside its own matches."""
-    marked, strange = unserved(route), unknown_values(route)
     closing_names = ignored.closing(view, own.subject.kind, route.metadata)
-    foreign = [unguarded.rule_guard_is_foreign(own.subject, it.name) for it in closing_names]
+    foreign = tuple(unguarded.rule_guard_is_foreign(own.subject, it.name) for it in closing_names)
+    marks = Marks(unserved(route), unknown_values(route), foreign)
     named = ratelimitfilters.of_rules((rule.name or "", wanted) for rule, wanted in asked)
-    found: list[Ruled] = []
+    found: list[ReadRule] = []
     for index, (rule, wanted) in enumerate(asked):
-        at = own.at("rules", index)
-        closing = tuple(_closing(marked, strange, at))
-        taken, unmatched = _taken(wanted or (matching.every,), at, matching, strange)
-        taken = routefilters.narrowed(view, rule.filters, own.subject, taken)
-        closed = _answer(at, is_closed=bool(closing), is_foreign=bool(foreign))
-        ruled = _of_rule(_parts(view, rule, taken, at, closed), named[index], rule.name or "")
-        shapes = routeshaping.of_rule(view, own.subject, rule.name or "")
-        shaped = routeshaping.rule(ruled, shapes, at)
-        found.append((*unmatched, *closing, *foreign, *shaped))
-    more = _unharmful(own, marked, strange)
+        at, every = own.at("rules", index), wanted or (matching.every,)
+        known, unmatched = _known(every, at, matching, marks)
+        is_partial = len(known) < len(every)
+        made = _read(view, rule, known, at, marks, is_partial=is_partial)
+        ruled = tuple(_of_rule(made.found, named[index], made.name))
+        found.append(replace(made, found=(*unmatched, *ruled)))
+    more = _unharmful(own, marks)
     written = [rule for rule, _ in asked]
-    made = _together(view, own.subject, written, found, more)
+    together = _together(view, own.subject, written, found, more)
     asked_by_guards = securityguards.asked(view, own, written)
-    return replace(made, leads_to=tuple(sorted({*made.leads_to, *asked_by_guards})))
+    return replace(together, leads_to=tuple(sorted({*together.leads_to, *asked_by_guards})))
+
+
+def _read(
+    view: View,
+    rule: HTTPRouteRule,
+    known: Sequence[nodes.Match],
+    at: Place,
+    marks: Marks,
+    *,
+    is_partial: bool,
+) -> ReadRule:
+    """A rule that takes these requests, or answers them an error if they are not all that it is
+    for."""
+    name, closing = rule.name or "", tuple(_closing(marks, at))
+    guard = securityguards.of_rule(view, at, name)
+    shapes = routeshaping.of_rule(view, at.subject, name)
+    taken = routefilters.narrowed(view, rule.filters, at.subject, known)
+    closed = _answer(at, is_closed=bool(closing) or is_partial, is_foreign=bool(marks.foreign))
+    made = routeshaping.rule(_parts(view, rule, taken, at, closed), shapes, at)
+    is_guarded = guard is not None or routeshaping.guards(shapes) or _has_guard(rule, marks, at)
+    return ReadRule(
+        at,
+        name,
+        (*closing, *marks.foreign, *made),
+        (*((guard.policy,) if guard is not None else ()), *(it.policy for it in shapes)),
+        is_dropped=is_partial and not is_guarded,
+    )
 
 
 def _of_rule(
@@ -89,17 +146,30 @@ def _of_rule(
         yield replace(it, rule=rule, section=section) if isinstance(it, nodes.Route) else it
 
 
-def _taken(
-    wanted: Sequence[M], at: Place, matching: Matching[M], strange: Iterable[UnknownValue]
+def _known(
+    wanted: Sequence[M], at: Place, matching: Matching[M], marks: Marks
 ) -> tuple[list[nodes.Match], list[Problem]]:
-    """The requests that a rule takes: none if one of its matches makes no sense; and why not."""
-    unmatched = [
-        problem
-        for index, match in enumerate(wanted)
-        for problem in matching.refusals(match, at.at("matches", index))
-    ]
-    is_unmatched = unmatched or any(it.path.startswith(f"{at.path}.matches[") for it in strange)
-    return ([] if is_unmatched else [matching.node(it) for it in wanted]), unmatched
+    """The requests that the matches of a rule take, as far as they make sense; and why others do
+    not."""
+    known: list[nodes.Match] = []
+    told: list[Problem] = []
+    for index, match in enumerate(wanted):
+        place = at.at("matches", index)
+        refused = list(matching.refusals(match, place))
+        told.extend(refused)
+        if not refused and not any(it.path.startswith(f"{place.path}.") for it in marks.strange):
+            known.append(matching.node(match))
+    return known, told
+
+
+def _has_guard(rule: HTTPRouteRule, marks: Marks, at: Place) -> bool:
+    """Whether something of a rule or of its route guards its requests, or may, served or not."""
+    every = (*rule.filters, *(it for ref in rule.backend_refs for it in ref.filters))
+    if marks.foreign or any(it.cors or it.external_auth or it.extension_ref for it in every):
+        return True
+    paths = (*(it.path for it in marks.unserved if it.guards), *(it.path for it in marks.strange))
+    own = (it.removeprefix(f"{at.path}.") for it in paths if it.startswith(f"{at.path}."))
+    return any(not it.startswith("matches[") for it in own)
 
 
 def _answer(at: Place, *, is_closed: bool, is_foreign: bool) -> nodes.Respond | None:
@@ -177,27 +247,23 @@ def _route(
     )
 
 
-def _closing(
-    marked: Iterable[UnservedField], strange: Iterable[UnknownValue], at: Place
-) -> Iterator[Problem]:
+def _closing(marks: Marks, at: Place) -> Iterator[Problem]:
     """What of a rule guards something and is not served, or is a word of a later version."""
-    for field in marked:
+    for field in marks.unserved:
         if field.guards and field.path.startswith(f"{at.path}."):
             why = "is not served, and to leave it out would open what it guards"
             yield problems.rule_dropped(Place(at.subject, field.path), why)
-    for value in strange:
+    for value in marks.strange:
         if value.path.startswith(f"{at.path}."):
             yield problems.rule_dropped(Place(at.subject, value.path), value.message)
 
 
-def _unharmful(
-    own: Place, marked: Iterable[UnservedField], strange: Iterable[UnknownValue]
-) -> Iterator[Problem]:
+def _unharmful(own: Place, marks: Marks) -> Iterator[Problem]:
     """What is left out without harm."""
-    for field in marked:
+    for field in marks.unserved:
         if not field.guards:
             yield problems.not_served_yet(Place(own.subject, field.path))
-    for value in strange:
+    for value in marks.strange:
         if not value.path.startswith(f"{own.path}.rules["):
             yield problems.value_without_effect(Place(own.subject, value.path), value.message)
 
@@ -206,16 +272,19 @@ def _together(
     view: View,
     own: ObjectRef,
     rules: Iterable[HTTPRouteRule],
-    found: Sequence[Ruled],
+    found: Sequence[ReadRule],
     more: Iterable[Problem],
 ) -> Rules:
     """What the rules of a route ask for, all of them."""
-    told = [it for each in found for it in each if isinstance(it, Problem)]
-    routed = tuple(it for each in found for it in each if isinstance(it, nodes.Route))
+    unserved = [it for it in found if it.is_unserved]
     return Rules(
-        routes=routed,
-        problems=(*told, *more),
-        is_accepted=not (found and all(any(map(problems.drops_a_rule, it)) for it in found)),
+        routes=tuple(route for it in found if not it.is_dropped for route in it.routes),
+        if_guarded=tuple(route for it in found if it.is_dropped for route in it.routes),
+        problems=(*(told for it in found for told in it.told), *more),
+        is_accepted=not found or len(unserved) < len(found),
+        unserved=tuple(
+            UnservedRule(policy, it.at, it.name) for it in unserved for policy in it.policies
+        ),
         leads_to=backends.named(view, own, _references(rules)),
     )
 

@@ -34,6 +34,7 @@ from dag.gateway import (
     telemetry,
     telemetrystatus,
     trafficstatus,
+    unservedrules,
 )
 from dag.gateway.envoypolicies import (
     clientpolicies,
@@ -67,6 +68,7 @@ INDEXES = (
     *serviceparents.INDEXES,
     *securitypolicies.EFFECTS.indexes,
     *securitystatus.INDEXES,
+    *unservedrules.INDEXES,
     *trafficpolicies.EFFECTS.indexes,
     *trafficlimits.INDEXES,
     *trafficstatus.INDEXES,

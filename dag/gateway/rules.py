@@ -1,9 +1,20 @@
 """What the rules of a route ask for, whichever kind it is of and wherever it is attached."""
 
+from typing import NamedTuple
+
 from crds.meta import ObjectRef
 from crds.records import dataclass
 from dag import nodes
 from dag.problems import Problem
+from dag.problems.places import Place
+
+
+class UnservedRule(NamedTuple):
+    """A rule that is not served as it is written, and a policy that is for it."""
+
+    policy: ObjectRef
+    at: Place
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,10 +23,14 @@ class Rules:
 
     routes: tuple[nodes.Route, ...] = ()
     """Of HTTPRoutes and GRPCRoutes."""
+    if_guarded: tuple[nodes.Route, ...] = ()
+    """What answers an error in place of dropped rules, where a policy of the listener guards them:
+    wider routes may have other policies."""
     stream: nodes.Stream | None = None
     """Of the other kinds."""
     problems: tuple[Problem, ...] = ()
     is_accepted: bool = True
     """Whether at least one rule is served as it is written."""
+    unserved: tuple[UnservedRule, ...] = ()
     leads_to: tuple[ObjectRef, ...] = ()
     """The Services and XBackends that it leads to, sorted."""

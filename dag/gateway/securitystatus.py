@@ -1,4 +1,4 @@
-"""What the owner of a SecurityPolicy is told of the streams that it is for.
+"""What the owner of a SecurityPolicy is told of the streams and rules that it is for.
 
 No guard is served for streams. What a policy for a stream says closes it, and so does a policy of a
 Gateway that says who may connect; the rest of such a policy needs requests, which streams do not
@@ -14,7 +14,14 @@ from crds.envoygateway.securitypolicy import SecurityPolicySpec
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import attachment, listenerguards, listenersets, routes, servedlisteners
+from dag.gateway import (
+    attachment,
+    listenerguards,
+    listenersets,
+    routes,
+    servedlisteners,
+    unservedrules,
+)
 from dag.gateway.envoypolicies import policytargets, securitypolicies
 from dag.problems import Problem
 from dag.problems import policies as complaints
@@ -65,8 +72,11 @@ def security_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
 
 def _told(view: View, key: NamespacedName) -> Iterator[Problem]:
     found = view.read(tables.SECURITY_POLICIES, key)
+    if found is None or isinstance(found, UnreadPolicy):
+        return
+    yield from unservedrules.told(view, securitypolicies.ref(key), found.spec)
     streams = view.bucket(OF_HOLDERS, key) | view.bucket(OF_ROUTES, key)
-    if not streams or found is None or isinstance(found, UnreadPolicy):
+    if not streams:
         return
     own = complaints.attached(securitypolicies.KIND, key)
     targets = _named(it for it in streams if it.are_targets)

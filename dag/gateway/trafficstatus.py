@@ -2,7 +2,8 @@
 
 Some of its fields have no effect there: streams have no requests, and a backend that does not
 speak HTTP/2 cannot be asked by gRPC. Each route tells which policies are concerned, so one that
-comes or goes wakes only its own. Envoy Gateway 1.9 leaves out the same without a word.
+comes or goes wakes only its own. Envoy Gateway 1.9 leaves out the same without a word. Elsewhere:
+rules that are not served (`unservedrules`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.records import replace
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
-from dag.gateway import attachment, conditions, routes
+from dag.gateway import attachment, conditions, routes, unservedrules
 from dag.gateway.envoypolicies import (
     policymerging,
     policytargets,
@@ -144,6 +145,7 @@ def _told(view: View, key: NamespacedName) -> Iterator[Problem]:
     found = view.read(tables.TRAFFIC_POLICIES, key)
     if found is None or isinstance(found, UnreadPolicy):
         return
+    yield from unservedrules.told(view, ObjectRef(trafficpolicies.KIND, *key), found.spec)
     own = complaints.attached(trafficpolicies.KIND, key)
     kinds, fields = sorted(view.bucket(STREAMED, key)), tuple(_of_requests_alone(found.spec))
     if kinds and fields:

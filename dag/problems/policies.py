@@ -66,6 +66,21 @@ def merged_into(owner: Place, target: str, names: tuple[str, ...]) -> Problem:
     return Problem(owner.subject, ConditionType.Merged, Gateway.Merged, message, "warning")
 
 
+def rule_not_served(owner: Place, rule: Place, *, is_error: bool) -> Problem:
+    """A rule that a policy is for; it is an error if the policy is for nothing else."""
+    message = (
+        f"{rule.path} of {rule.subject} is not served as it is written, so the policy has no effect"
+        " there; the status of the route says why"
+    )
+    return Problem(
+        owner.subject,
+        ConditionType.Accepted,
+        Gateway.TargetNotFound,
+        message,
+        "error" if is_error else "warning",
+    )
+
+
 def policy_field_not_served(field: Place, why: str) -> Problem:
     """A field that has no effect, and opens nothing by that."""
     return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")

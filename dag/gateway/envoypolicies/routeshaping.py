@@ -60,6 +60,17 @@ def of_listener(
     )
 
 
+def guards(found: Iterable[Shape]) -> bool:
+    """Whether policies limit requests, or may do so: what one that is merged does is not known."""
+    return any(it.is_closed or it.traffic is None or _limits(it.traffic) for it in found)
+
+
+def _limits(found: Traffic) -> bool:
+    wanted = found.policies
+    limits = (wanted.local_rate_limit, wanted.limits, wanted.body_limit)
+    return any(it is not None for it in limits)
+
+
 def shaped(view: View, route: nodes.Route, of_listener: Iterable[Shape]) -> nodes.Route:
     """A route as the policies of its listener make it, and those of its own that are merged."""
     theirs = {it.policy.kind: it for it in of_listener}
