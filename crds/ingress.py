@@ -122,7 +122,8 @@ class IngressSpec:
     ingress_class_name: str | None = None
     """The IngressClass, which says what controller serves the Ingress."""
     default_backend: IngressBackend | None = None
-    """The backend of requests that no rule matches."""
+    """The backend of requests for hosts that no rule names, and for the hosts of rules without
+    paths. If the rules of a host have paths, its other paths are answered 404."""
     tls: tuple[IngressTLS, ...] = ()
     """Hosts that are served over TLS, with their certificates."""
     rules: tuple[IngressRule, ...] = ()

@@ -76,6 +76,13 @@ def test_the_default_backend_takes_what_no_host_takes() -> None:
     assert routes(engine, "*") == ["/ -> default/s1:80"]
 
 
+def test_the_default_backend_does_not_take_other_paths_of_a_host_with_a_rule() -> None:
+    spec = f"defaultBackend: {backend('s1')}, rules: [{rule('a.com', path('/x', 's2'))}]"
+    engine = world(SERVICES + ingress("i", spec))
+    assert routes(engine, "a.com") == ["/x/... -> default/s2:80"]
+    assert routes(engine, "*") == ["/ -> default/s1:80"]
+
+
 @pytest.mark.parametrize("default_is_older", [True, False])
 def test_a_rule_without_a_host_wins_over_a_default_backend_of_any_age(
     default_is_older: bool,
