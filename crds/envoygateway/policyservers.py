@@ -137,7 +137,8 @@ class ExternalAuthorization:
     status_on_error: Annotated[int | None, Unserved()] = None
     """The status of the answer if the server cannot be asked. It is 403."""
     context_extensions: tuple[ContextExtension, ...] = ()
-    """Texts that a gRPC server receives with each request."""
+    """Texts that a gRPC server receives with each request. With `headersToExtAuth` they cannot be
+    sent, and close the routes."""
     include_route_metadata: Annotated[Flag, Unserved()] = False
     """Whether the server receives metadata of the route. The default is `false`."""
     _some = rule(

@@ -86,7 +86,7 @@ class Authorization:
     fail_open: bool = False
     body: AuthorizationBody | None = None
     context: tuple[tuple[str, str], ...] = ()
-    """Told to gRPC servers; sorted."""
+    """Told to gRPC servers; sorted. None if they get some headers only: Envoy has no way."""
     path_prefix: str = ""
     """Before the path of HTTP calls."""
     request_headers: tuple[ValueMatch, ...] = ()

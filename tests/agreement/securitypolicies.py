@@ -63,8 +63,10 @@ def ext_auth(chance: Random) -> Document:
     if chance.random() < 0.5:
         made["timeout"] = chance.choice(("1ms", "10s", "1h", "0s"))
     if chance.random() < 0.5:
-        texts = [{"name": it, "type": "Value", "value": f"{it}%"} for it in ("a", "b")]
-        return {"extAuth": made | {"grpc": server, "contextExtensions": texts}}
+        if "headersToExtAuth" not in made:
+            texts = [{"name": it, "type": "Value", "value": f"{it}%"} for it in ("a", "b")]
+            made["contextExtensions"] = texts
+        return {"extAuth": made | {"grpc": server}}
     server["headersToBackend"] = _some(chance, ("x-current-user", "X-Tenant"))
     if chance.random() < 0.5:
         server["path"] = chance.choice(("/check", "/a%20b", ""))

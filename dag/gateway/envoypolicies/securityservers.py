@@ -81,6 +81,9 @@ def _context(written: crd.ExternalAuthorization, at: Place) -> Iterator[tuple[st
         if written.grpc is None:
             text = "is only told to servers that speak gRPC"
             raise Refused(complaints.policy_closes(place, text))
+        if written.headers_to_ext_auth:
+            text = "cannot be sent together with headersToExtAuth"
+            raise Refused(complaints.policy_closes(place, text))
         if it.type != "Value" or it.value is None or it.value_ref is not None:
             text = "needs value, with the type Value; others are not served"
             raise Refused(complaints.policy_closes(place, text))

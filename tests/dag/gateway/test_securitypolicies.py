@@ -200,6 +200,7 @@ def test_of_gateways_of_other_controllers_nothing_is_told() -> None:
     assert told(it, "a") == {}
 
 
+CONTEXT = "contextExtensions: [{name: a, type: Value, value: b}]"
 CLOSING = {
     "mergeType": "mergeType: Replace, cors: {allowOrigins: ['*']}",
     "oidc.clientSecret": (
@@ -238,10 +239,18 @@ CLOSING = {
         "extAuth: {http: {backendRefs: [{name: s1, port: 80}], pathOverride: /check}}"
     ),
     "extAuth.contextExtensions[0]": (
-        "extAuth: {http: {backendRefs: [{name: s1, port: 80}]}, "
-        "contextExtensions: [{name: a, type: Value, value: b}]}"
+        f"extAuth: {{http: {{backendRefs: [{{name: s1, port: 80}}]}}, {CONTEXT}}}"
     ),
 }
+
+
+def test_texts_for_a_server_that_gets_some_headers_close_the_routes() -> None:
+    grpc = f"grpc: {{backendRefs: [{{name: s1, port: 80}}]}}, {CONTEXT}"
+    it = world(GIVEN + route("r") + policy("a", f"extAuth: {{{grpc}}}", ROUTE))
+    assert applied(it) == ["a"]
+    apply(it, policy("a", f"extAuth: {{headersToExtAuth: [x-user], {grpc}}}", ROUTE))
+    assert applied(it) == ["a 500"]
+    assert message(it, "a").startswith("spec.extAuth.contextExtensions[0]: cannot be sent ")
 
 
 @pytest.mark.parametrize("field", CLOSING)
