@@ -1,13 +1,14 @@
 """What the owner of a BackendTrafficPolicy is told of the routes and backends that it is for.
 
 Some of its fields have no effect there: streams have no requests, and a backend that does not
-speak HTTP/2 cannot be asked by gRPC. Each route tells which policies are concerned, so one that
-comes or goes wakes only its own. Envoy Gateway 1.9 leaves out the same without a word. Elsewhere:
-rules that are not served (`unservedrules`).
+speak HTTP/2 cannot be asked by gRPC. A global limit closes rules that Envoy answers itself. Each
+route tells which policies are concerned, so one that comes or goes wakes only its own. Envoy
+Gateway 1.9 leaves out all of this without a word. Elsewhere: rules that are not served
+(`unservedrules`).
 """
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicySpec
 from crds.envoygateway.policytargets import UnreadPolicy
@@ -34,11 +35,11 @@ _EFFECTS = trafficpolicies.EFFECTS
 
 
 class Idle(NamedTuple):
-    """Where a part of a policy has no effect."""
+    """Where a part of a policy has no effect, or none but to close a rule."""
 
     route: ObjectRef
-    is_unasked: bool
-    """A backend of the route cannot be asked by gRPC; else the route has no requests."""
+    why: Literal["stream", "unasked", "uncounted"]
+    """It has no requests; a backend cannot be asked by gRPC; an answer of it is not counted."""
 
 
 Found = frozenset[tuple[NamespacedName, Idle]]
@@ -55,7 +56,7 @@ def idle(view: View, route: ObjectRef) -> Found:
         return frozenset(_of_stream(view, route, parents))
     own = {it.senior.key for it in claims}
     keys = (key for policy in (*own, None) for _, key in _keys(view, policy, parents))
-    if not any(view.count(BY_GRPC, key) > 0 for key in keys):
+    if not any(view.count(it, key) > 0 for key in keys for it in (BY_GRPC, LIMITING)):
         return frozenset()
     return frozenset(_of_requests(view, route, parents))
 
@@ -102,21 +103,27 @@ def _of_stream(
     clusters = [it.cluster for it in found.shares] if found is not None else []
     for policy, traffic in _effects(view, own, parents):
         if not traffic.is_closed:
-            yield policy, Idle(route, is_unasked=False)
+            yield policy, Idle(route, "stream")
         if _is_unasked(clusters, traffic):
-            yield policy, Idle(route, is_unasked=True)
+            yield policy, Idle(route, "unasked")
 
 
 def _of_requests(
     view: View, route: ObjectRef, parents: Parents
 ) -> Iterator[tuple[NamespacedName, Idle]]:
     for it in routes.rules(view, route).routes:
-        if isinstance(it.action, nodes.Forward):
-            attached = (ref.key for ref in it.attached if ref.kind == trafficpolicies.KIND)
-            clusters = [each.cluster for each in it.action.backends]
-            for policy, traffic in _effects(view, next(attached, None), parents):
-                if _is_unasked(clusters, traffic):
-                    yield policy, Idle(route, is_unasked=True)
+        attached = (ref.key for ref in it.attached if ref.kind == trafficpolicies.KIND)
+        for policy, traffic in _effects(view, next(attached, None), parents):
+            if _has_unasked(it.action, traffic):
+                yield policy, Idle(route, "unasked")
+            if trafficpolicies.is_uncounted(it.action, traffic.policies.limits):
+                yield policy, Idle(route, "uncounted")
+
+
+def _has_unasked(action: nodes.Action, found: trafficpolicies.Traffic) -> bool:
+    if not isinstance(action, nodes.Forward):
+        return False
+    return _is_unasked([it.cluster for it in action.backends], found)
 
 
 def _is_unasked(clusters: Iterable[nodes.Cluster | None], found: trafficpolicies.Traffic) -> bool:
@@ -153,11 +160,18 @@ def _told(view: View, key: NamespacedName) -> Iterator[Problem]:
     fields = tuple(_of_tcp_alone(found.spec))
     if "UDPRoute" in kinds and fields:
         yield complaints.no_effect_on_datagrams(own, fields)
-    unasked = sorted(view.bucket(UNASKED, key))
-    if unasked:
-        more = " and others" if len(unasked) > MOST_NAMED else ""
-        on = f"backends of {', '.join(map(str, unasked[:MOST_NAMED]))}{more}"
-        yield complaints.not_asked_by_grpc(own.at("healthCheck").at("active").at("type"), on)
+    if unasked := _named(view.bucket(UNASKED, key)):
+        at = own.at("healthCheck").at("active").at("type")
+        yield complaints.not_asked_by_grpc(at, f"backends of {unasked}")
+    if uncounted := _named(view.bucket(UNCOUNTED, key)):
+        yield complaints.closes_answers(own.at("rateLimit").at("global"), uncounted)
+
+
+def _named(found: Iterable[ObjectRef]) -> str:
+    """Some routes by name; empty if there are none."""
+    every = sorted(found)
+    more = " and others" if len(every) > MOST_NAMED else ""
+    return f"{', '.join(map(str, every[:MOST_NAMED]))}{more}"
 
 
 def _of_requests_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
@@ -204,16 +218,23 @@ def _of_tcp_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
 
 
 def _streamed(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, str]]:
-    return ((policy, it.route.kind) for policy, it in found if not it.is_unasked)
+    return ((policy, it.route.kind) for policy, it in found if it.why == "stream")
 
 
 def _unasked(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, ObjectRef]]:
-    return ((policy, it.route) for policy, it in found if it.is_unasked)
+    return ((policy, it.route) for policy, it in found if it.why == "unasked")
+
+
+def _uncounted(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, ObjectRef]]:
+    return ((policy, it.route) for policy, it in found if it.why == "uncounted")
 
 
 STREAMED: Index[NamespacedName, str] = Index("kinds of streams of each policy", idle, _streamed)
 UNASKED: Index[NamespacedName, ObjectRef] = Index(
     "routes whose backends a policy cannot ask by gRPC", idle, _unasked
+)
+UNCOUNTED: Index[NamespacedName, ObjectRef] = Index(
+    "routes with answers that a policy cannot limit", idle, _uncounted
 )
 
 
@@ -227,7 +248,20 @@ def _by_grpc(
 BY_GRPC: Index[NamespacedName, None] = Index(
     "policies that ask by gRPC", _EFFECTS.meaning, _by_grpc
 )
-"""So that what else a policy says wakes none of its routes for the sake of its status."""
 
-INDEXES = (STREAMED, UNASKED, BY_GRPC)
+
+def _limiting(
+    key: NamespacedName, found: Meaning[trafficpolicies.Traffic]
+) -> Iterator[tuple[NamespacedName, None]]:
+    if found.effect.policies.limits:
+        yield key, None
+
+
+LIMITING: Index[NamespacedName, None] = Index(
+    "policies with limits that a service counts", _EFFECTS.meaning, _limiting
+)
+"""As BY_GRPC: so that what else a policy says wakes none of its routes for the sake of its
+status."""
+
+INDEXES = (STREAMED, UNASKED, UNCOUNTED, BY_GRPC, LIMITING)
 KEPT = routes.kept(idle)

@@ -162,6 +162,19 @@ def closed_by_policy(route: Place, policy: ObjectRef) -> Problem:
     return route.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
+def not_counted(route: Place, policy: ObjectRef) -> Problem:
+    """A rule that Envoy answers itself, whose requests a policy wants to be counted."""
+    why = f"answers an error, because {policy} has global limits, for which requests that are"
+    text = f"{why} answered without a backend are not counted"
+    return route.warning(ConditionType.Accepted, Gateway.Accepted, text)
+
+
+def closes_answers(field: Place, routes: str) -> Problem:
+    """Global limits of a policy for rules that Envoy answers itself."""
+    why = f"closes rules of {routes}: requests that are answered without a backend are not counted"
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
+
+
 def guarded_twice(route: Place, policy: ObjectRef, what: str) -> Problem:
     """A rule with a filter and a policy of which only one can stand on it."""
     why = f"answers an error, because it has {what} by a filter and by {policy}"

@@ -72,7 +72,10 @@ def _limits(found: Traffic) -> bool:
 
 
 def shaped(view: View, route: nodes.Route, of_listener: Iterable[Shape]) -> nodes.Route:
-    """A route as the policies of its listener make it, and those of its own that are merged."""
+    """A route as the policies of its listener make it, and those of its own that are merged.
+
+    It is closed where limits of any of them cannot be kept.
+    """
     theirs = {it.policy.kind: it for it in of_listener}
     own = {it.kind: it for it in route.attached}
     merging = own.get(trafficpolicies.KIND)
@@ -84,6 +87,9 @@ def shaped(view: View, route: nodes.Route, of_listener: Iterable[Shape]) -> node
     for kind, it in theirs.items():
         if kind not in own:
             route = _with(route, (it,))
+    limits = route.policies.limits if route.policies is not None else None
+    if trafficpolicies.is_uncounted(route.action, limits):
+        return replace(route, action=actions.nowhere(route.origin.kind))
     return route
 
 
@@ -106,8 +112,18 @@ def rule(
 ) -> Iterator[nodes.Route | Problem]:
     """The routes of a rule as its policies make them, and that some of these close it."""
     yield from (complaints.closed_by_policy(at, it.policy) for it in found if it.is_closed)
-    for it in made:
-        yield _with(it, found) if isinstance(it, nodes.Route) else it
+    every = tuple(made)
+    routes = [it for it in every if isinstance(it, nodes.Route)]
+    for it in found:
+        if any(_is_uncounted(route, it) for route in routes):
+            yield complaints.not_counted(at, it.policy)
+    for each in every:
+        yield _with(each, found) if isinstance(each, nodes.Route) else each
+
+
+def _is_uncounted(route: nodes.Route, found: Shape) -> bool:
+    limits = found.traffic.policies.limits if found.traffic is not None else None
+    return trafficpolicies.is_uncounted(route.action, limits)
 
 
 def _with(route: nodes.Route, found: Iterable[Shape]) -> nodes.Route:

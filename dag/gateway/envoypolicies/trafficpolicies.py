@@ -72,6 +72,20 @@ def applied(route: nodes.Route, found: Traffic, attached: tuple[ObjectRef, ...])
     return replace(route, policies=policies, action=action, attached=attached)
 
 
+Limits = tuple[nodes.Limit, ...] | None
+
+
+def is_uncounted(action: nodes.Action, limits: Limits) -> bool:
+    """Whether limits cannot be kept: Envoy asks no service about a request that it answers."""
+    return isinstance(action, nodes.Respond) and _is_limited(action) and bool(limits)
+
+
+def _is_limited(action: nodes.Action) -> bool:
+    """Redirects are not, nor what rules answer that lead nowhere."""
+    return not isinstance(action, nodes.Redirect) and action not in _ERRORS
+
+
+_ERRORS = tuple(nodes.Respond(it) for it in (500, 503))
 _NOTHING = nodes.Policies()
 
 
@@ -80,8 +94,7 @@ def _joined(route: nodes.Route, wanted: nodes.Policies) -> nodes.Policies | None
     own = route.policies
     if own is None and wanted == _NOTHING:
         return None
-    # Envoy asks no service about a request that it answers itself.
-    limits = wanted.limits if isinstance(route.action, nodes.Forward) else None
+    limits = wanted.limits if _is_limited(route.action) else None
     own = own or _NOTHING
     joined = replace(
         own,

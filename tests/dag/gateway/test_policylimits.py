@@ -16,9 +16,11 @@ from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import gateway, gateway_class, on, route, service
 from tests.dag.gateway.test_ratelimitfilters import limited
 from tests.dag.gateway.test_ratelimitfilters import limits as filter_
+from tests.dag.gateway.test_routefilters import filter_ as filter_of_routes
+from tests.dag.gateway.test_routefilters import filtered as answered
 from tests.dag.gateway.test_securitypolicies import GATEWAY, ROUTE, applied, part
 from tests.dag.gateway.test_trafficpolicies import policy
-from tests.dag.world import apply, delete, key, world
+from tests.dag.world import apply, delete, key, routes, world
 
 GIVEN = gateway_class() + gateway("gw") + service("s1") + service("s2")
 HOUR = "limit: {requests: 3, unit: Hour}"
@@ -222,6 +224,22 @@ def test_redirects_are_not_counted_and_stay() -> None:
     redirect = "filters: [{type: RequestRedirect, requestRedirect: {hostname: x.com}}]"
     made = counted(route("r", f"{{{redirect}}}"), policy("p", limiting(HOUR)))
     assert limits(made) == {"/": ()}
+
+
+@pytest.mark.parametrize("target", [ROUTE, GATEWAY], ids=["route", "gateway"])
+def test_an_answer_without_a_backend_closes_its_rule_and_is_told(target: str) -> None:
+    answer = filter_of_routes("directResponse: {statusCode: 200}")
+    made = counted(answer, route("r", answered(), on("/b", "s1")), policy("p", "", target))
+    assert routes(made, "*") == ["/a/... -> 200", "/b/... -> default/s1:80"]
+    apply(made, policy("p", limiting(HOUR), target))
+    assert routes(made, "*") == ["/a/... -> 500", "/b/... -> default/s1:80"]
+    why = "spec.rateLimit.global: closes rules of HTTPRoute default/r: requests that are answered "
+    assert why + "without a backend are not counted" in message(made)
+    told = status_text.route_messages(made, "r")[0]
+    assert ("answers an error, because BackendTrafficPolicy default/p" in told) is (target == ROUTE)
+    apply(made, policy("p", limiting(HOUR, where="local"), target))
+    assert routes(made, "*")[0] == "/a/... -> 200"
+    assert "closes" not in message(made)
 
 
 def test_calls_are_counted() -> None:
