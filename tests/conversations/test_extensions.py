@@ -1,9 +1,10 @@
 """Extensions by ECDS: parts make one configuration, and go after the routes that name them."""
 
+import pytest
 from envoy.config.core.v3 import extension_pb2
 from envoy.extensions.filters.http.jwt_authn.v3 import config_pb2
 
-from contour.envoy.guards import tokens
+from contour.envoy.guards import authentication, tokens
 from contour.xds import resources
 from contour.xds.resources import EXTENSION, Change, Name
 from dag import nodes
@@ -40,6 +41,14 @@ def _providers(talk: Conversation) -> list[str]:
 def test_parts_make_one_configuration() -> None:
     talk = Conversation([HEAD, _provider("b"), _provider("a")])
     assert _providers(talk) == ["a", "b"]
+
+
+@pytest.mark.parametrize("head", [tokens.head(), authentication.head()], ids=["jwt", "basic"])
+def test_joining_loses_nothing_that_the_head_says(head: bytes) -> None:
+    alone = extension_pb2.TypedExtensionConfig.FromString(head)
+    found = Conversation([Change(TOKENS, "", resources.part(head))]).fleet.store.resource(TOKENS)
+    assert found is not None
+    assert extension_pb2.TypedExtensionConfig.FromString(found.body()) == alone
 
 
 def test_what_routes_may_still_name_stays_a_while() -> None:

@@ -35,9 +35,9 @@ def discovered() -> config_source_pb2.ExtensionConfigSource:
 
 
 def head() -> bytes:
-    """The filter's configuration without providers."""
+    """The name and the type of the configuration: requirements take the place of any content."""
     result = extension_pb2.TypedExtensionConfig(name=NAME)
-    result.typed_config.Pack(pb.JwtAuthentication(bypass_cors_preflight=True))
+    result.typed_config.Pack(pb.JwtAuthentication())
     return encoding.encoded(result)
 
 
