@@ -130,9 +130,9 @@ def routes(name: str) -> Name:
     return Name(ROUTE, name)
 
 
-def route(match: bytes) -> str:
-    """A route, within its host: a hash of what it takes."""
-    return _digest(match)
+def route(host: str, match: bytes) -> str:
+    """A route: its host, and a hash of what it takes. No route of another host is called so."""
+    return f"{host}/{_digest(match)}"
 
 
 def scope(name: str) -> Name:

@@ -4,7 +4,12 @@ A redirect that changes the scheme and names no port means the scheme's usual on
 the port the client wrote. For a host known by name, naming the host drops it.
 """
 
+from collections.abc import Iterable
+
 from envoy.config.route.v3 import route_components_pb2 as pb
+from envoy.extensions.internal_redirect.allow_listed_routes.v3 import (
+    allow_listed_routes_config_pb2,
+)
 from envoy.extensions.internal_redirect.previous_routes.v3 import previous_routes_config_pb2
 from envoy.extensions.internal_redirect.safe_cross_scheme.v3 import safe_cross_scheme_config_pb2
 from google.protobuf.message import Message
@@ -53,5 +58,22 @@ def write_internal(target: pb.InternalRedirectPolicy, node: nodes.InternalRedire
     if node.deny_repeated_route:
         predicates.append(("previous_routes", previous_routes_config_pb2.PreviousRoutesConfig()))
     for name, predicate in predicates:
-        extension = target.predicates.add(name=f"envoy.internal_redirect_predicates.{name}")
-        extension.typed_config.CopyFrom(encoding.packed(predicate))
+        _write_predicate(target, name, predicate)
+
+
+def write_reach(target: pb.VirtualHost, names: Iterable[str]) -> None:
+    """Has redirects of backends followed to these routes only; clients get all others.
+
+    Envoy reads the headers that say which address a client has once, before it follows a redirect.
+    After that the peer of the connection, a proxy, passes for the client (as of Envoy 1.40).
+    """
+    reach = allow_listed_routes_config_pb2.AllowListedRoutesConfig()
+    reach.allowed_route_names.extend(sorted(names))
+    for route in target.routes:
+        if route.route.HasField("internal_redirect_policy"):
+            _write_predicate(route.route.internal_redirect_policy, "allow_listed_routes", reach)
+
+
+def _write_predicate(target: pb.InternalRedirectPolicy, name: str, predicate: Message) -> None:
+    extension = target.predicates.add(name=f"envoy.internal_redirect_predicates.{name}")
+    extension.typed_config.CopyFrom(encoding.packed(predicate))

@@ -31,6 +31,7 @@ from crds.records import replace
 from dag import hosts, listeners, nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
+from dag.gateway import clientports
 from dag.patches import policies
 from dag.patches.naming import PatchPlace
 
@@ -94,7 +95,7 @@ def _plain(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> resources
     _demand_secrets(view, key, node)
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
-    traits = _traits(view, key)
+    traits = _traits(view, key, node)
     body = virtual_hosts.encoded(node, called, traits)
     part = resources.part(body, used.values(), node.origins, hosts=(key.host,))
     if (older := releases.for_older(node)) is not None:
@@ -115,7 +116,7 @@ def _shaped(view: View, key: nodes.HostKey) -> resources.Part | None:
     _demand_secrets(view, key, node)
     used = clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     called = {it: name.name for it, name in used.items()}
-    traits = _traits(view, key)
+    traits = _traits(view, key, node)
     needs = (*used.values(), *(resources.Name(resources.CLUSTER, it) for it in added))
     origins = (*node.origins, *passed.authors(view))
     part = resources.part(bare.completed(node, called, traits, body), needs, origins)
@@ -130,10 +131,26 @@ def _demand_secrets(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> 
             view.demand(credentials.credential, credentials.LoginKey(key.fleet, source, part))
 
 
-def _traits(view: View, key: nodes.HostKey) -> virtual_hosts.Traits:
+def _traits(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> virtual_hosts.Traits:
     is_secure = _is_secure(view, key)
     asked, also = (_asked(view, key), _also(view, key)) if is_secure else (None, "")
-    return virtual_hosts.Traits(asked, also, *view.ask(policy.of_routes, ()), key)
+    are_told = virtual_hosts.follows_redirects(node) and _clients_are_told(view, key, is_secure)
+    return virtual_hosts.Traits(asked, also, *view.ask(policy.of_routes, ()), key, are_told)
+
+
+def _clients_are_told(view: View, key: nodes.HostKey, is_secure: bool) -> bool:
+    """Whether headers say which address a client of a host has."""
+    found: nodes.Tls | nodes.ClientSettings | None
+    if is_secure:
+        secure = view.ask(hosts.secure_host, key)
+        found = secure.tls if secure is not None else None
+    else:
+        found = view.ask(clientports.settings, nodes.ListenerKey(key.fleet, key.listener))
+    traffic = found.traffic if found is not None else None
+    address = traffic.address if traffic is not None else None
+    if address is None:
+        return view.ask(settings.num_trusted_hops, ()) > 0
+    return address.hops > 0 or bool(address.proxies or address.header)
 
 
 def _with_older(part: resources.Part, body: bytes) -> resources.Part:

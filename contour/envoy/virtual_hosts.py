@@ -18,11 +18,12 @@ from contour.envoy import (
     headers,
     matches,
     names,
+    redirects,
     routes,
     shards,
     slots,
 )
-from contour.envoy.guards import authorization, policies, ratelimits
+from contour.envoy.guards import addresses, authorization, policies, ratelimits
 from dag import nodes
 
 
@@ -74,6 +75,8 @@ class Traits(NamedTuple):
     """No scope has compared what a request names with the host."""
     at: nodes.HostKey = nodes.HostKey("", "", "")
     """Where it is served: each place counts what is limited on its own."""
+    clients_are_told: bool = False
+    """Headers say which address a client has. Not asked of a host that follows no redirects."""
 
 
 PLAIN = Traits()
@@ -84,6 +87,12 @@ def _may_be_sent_again(action: nodes.Action) -> bool:
     if not isinstance(action, nodes.Forward):
         return False
     return action.retry is not None or action.internal_redirect is not None
+
+
+def follows_redirects(host: nodes.VirtualHost) -> bool:
+    """Whether Envoy follows redirects of backends itself."""
+    actions = (it.action for it in host.routes)
+    return any(isinstance(it, nodes.Forward) and it.internal_redirect is not None for it in actions)
 
 
 def encoded(
@@ -115,7 +124,9 @@ def finished(
     """The same in bytes, with what chains and tables have to know of it."""
     target = result.virtual_hosts[0]
     if any(it.route.HasField("internal_redirect_policy") for it in target.routes):
-        _name_routes(target)
+        _name_routes(target, host.host)
+        if traits.clients_are_told:
+            redirects.write_reach(target, _unjudged(host, traits))
     slots.write_enabled(target, host)
     if authorization.HTTP in target.typed_per_filter_config:
         target.metadata.filter_metadata[shards.FILTER][shards.ASKS] = True
@@ -169,10 +180,23 @@ def _answering(host: str, status: int) -> bytes:
     return encoding.encoded(result)
 
 
-def _name_routes(target: pb.VirtualHost) -> None:
+def _name_routes(target: pb.VirtualHost, host: str) -> None:
     """Envoy remembers by name which routes redirects were followed to; without, all are one."""
     for route in target.routes:
-        route.name = names.route(encoding.encoded(route.match))
+        route.name = names.route(host, encoding.encoded(route.match))
+
+
+def _unjudged(host: nodes.VirtualHost, traits: Traits) -> set[str]:
+    """The names that only routes of a host have which no guard of the client's address is for."""
+    judged: dict[bool, set[str]] = {True: set(), False: set()}
+    for node in host.routes:
+        match = pb.RouteMatch()
+        matches.write_match(match, node.match)
+        if traits.is_in_only_table:
+            matches.write_one_host(match)
+        name = names.route(host.host, encoding.encoded(match))
+        judged[addresses.is_judged(node.policies, host.policies)].add(name)
+    return judged[False] - judged[True]
 
 
 def _hide_table(target: pb.VirtualHost) -> None:

@@ -9,6 +9,7 @@ from crds import httpproxy as crd
 from crds import policies
 from crds.answers import HTTPInternalRedirectPolicy
 from dag import nodes
+from dag.configuration import settings
 from dag.engine.view import View
 from dag.httpproxy import backends, balancing, cookies, headerpolicies, healthchecks, rewrites
 from dag.problems import Refused
@@ -36,6 +37,7 @@ def forward(
     )
     takers = yield from backends.takers(view, place, route.services, manner)
     mirrors = yield from backends.mirrors(view, place, route.services, manner)
+    redirected = yield from _internal_redirect(view, place, route.internal_redirect_policy)
     forward = nodes.Forward(
         tuple(backends.backends(view, place, takers, route)),
         timeout,
@@ -45,7 +47,7 @@ def forward(
         route.enable_websockets,
         mirrors,
         spread.hash_policies,
-        _internal_redirect(route.internal_redirect_policy),
+        redirected,
         cookies.rewrites(place, route.cookie_rewrite_policies),
         missing=503,
     )
@@ -93,10 +95,12 @@ def _retry(place: Place, policy: policies.RetryPolicy | None) -> nodes.Retry | N
 
 
 def _internal_redirect(
-    policy: HTTPInternalRedirectPolicy | None,
-) -> nodes.InternalRedirect | None:
+    view: View, place: Place, policy: HTTPInternalRedirectPolicy | None
+) -> Findings[nodes.InternalRedirect | None]:
     if policy is None:
         return None
+    if view.ask(settings.num_trusted_hops, ()):
+        yield problems.not_enforced(place.at("internalRedirectPolicy"), _NOT_FOLLOWED)
     wanted = policy.max_internal_redirects
     return nodes.InternalRedirect(
         1 if wanted is None else wanted,
@@ -104,3 +108,9 @@ def _internal_redirect(
         policy.allow_cross_scheme_redirect,
         policy.deny_repeated_route_redirect,
     )
+
+
+_NOT_FOLLOWED = (
+    "redirects to other hosts, and to routes with filters or limits by the client's address, are"
+    " passed to the client, since numTrustedHops is set: Envoy no longer knows the address"
+)

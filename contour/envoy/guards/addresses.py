@@ -1,6 +1,7 @@
 """Which addresses may ask: Envoy's RBAC filter, with one rule."""
 
 import ipaddress
+from collections.abc import Iterable
 
 from envoy.config.rbac.v3 import rbac_pb2 as rules_pb
 from envoy.extensions.filters.http.rbac.v3 import rbac_pb2 as pb
@@ -46,3 +47,37 @@ def principal(node: nodes.IpRange) -> rules_pb.Principal:
     cidr.address_prefix = str(network.network_address)
     cidr.prefix_len.value = network.prefixlen
     return target
+
+
+def is_judged(route: nodes.Policies | None, host: nodes.Policies | None) -> bool:
+    """Whether a guard of a route looks at the address that headers may give a client."""
+    return any(_judges(_held(it, route, host)) for it in _BY_ADDRESS)
+
+
+_BY_ADDRESS = ("ip_filter", "access", "local_rate_limit", "rate_limits", "limits")
+
+
+def _held(kind: str, route: nodes.Policies | None, host: nodes.Policies | None) -> object:
+    own = getattr(route, kind, None)
+    return own if own is not None else getattr(host, kind, None)
+
+
+def _judges(found: object) -> bool:
+    match found:
+        case nodes.IpFilter(ranges=ranges):
+            return _are_of_clients(ranges)
+        case nodes.Access(rules=rules):
+            return any(_are_of_clients(it.ranges) for it in rules)
+        case nodes.RateLimits(descriptors=entries):
+            return any(map(_counts_by_address, entries))
+        case nodes.LocalLimits(limits=limits) | tuple(limits):
+            return any(_counts_by_address(it.entries) for it in limits)
+    return False
+
+
+def _are_of_clients(ranges: Iterable[nodes.IpRange]) -> bool:
+    return any(it.source == "Remote" for it in ranges)
+
+
+def _counts_by_address(entries: Iterable[object]) -> bool:
+    return any(isinstance(it, nodes.RemoteAddress | nodes.ClientRange) for it in entries)

@@ -74,3 +74,51 @@ def test_what_one_host_is_told_is_no_part_of_another() -> None:
     policies.write_policies(other, node, {})
     assert set(other.typed_per_filter_config) == {addresses.NAME, csrf.NAME}
     assert other.typed_per_filter_config[addresses.NAME].value != b"changed"
+
+
+CLIENTS = nodes.IpRange("10.0.0.0/8", "Remote")
+
+
+def _counting(entry: nodes.CountedEntry) -> nodes.LocalLimits:
+    return nodes.LocalLimits((nodes.LocalLimit(1, "Hour", (nodes.RequestHeader("a", "a"), entry)),))
+
+
+@pytest.mark.parametrize(
+    ("own", "of_host", "expected"),
+    [
+        (None, None, False),
+        (nodes.Policies(ip_filter=FILTER), None, False),
+        (nodes.Policies(ip_filter=nodes.IpFilter("DENY", (CLIENTS,))), None, True),
+        (None, nodes.Policies(ip_filter=nodes.IpFilter("DENY", (CLIENTS,))), True),
+        (
+            nodes.Policies(ip_filter=nodes.OFF),
+            nodes.Policies(ip_filter=nodes.IpFilter("DENY", (CLIENTS,))),
+            False,
+        ),
+        (nodes.Policies(access=nodes.Access((nodes.AccessRule("ALLOW", ("GET",)),))), None, False),
+        (
+            nodes.Policies(access=nodes.Access((nodes.AccessRule("DENY", ranges=(CLIENTS,)),))),
+            None,
+            True,
+        ),
+        (nodes.Policies(local_rate_limit=nodes.LocalRateLimit(1, "second")), None, False),
+        (nodes.Policies(local_rate_limit=_counting(nodes.QueryValue("a"))), None, False),
+        (nodes.Policies(local_rate_limit=_counting(nodes.ClientRange("10.0.0.0/8"))), None, True),
+        (
+            nodes.Policies(
+                limits=(nodes.Limit(ObjectRef("X", "a", "b"), "1", (nodes.RemoteAddress(),)),)
+            ),
+            None,
+            True,
+        ),
+        (
+            nodes.Policies(rate_limits=nodes.RateLimits(((nodes.RemoteAddress(),),))),
+            nodes.Policies(rate_limits=nodes.OFF),
+            True,
+        ),
+    ],
+)
+def test_which_guards_look_at_the_address_that_headers_give_a_client(
+    own: nodes.Policies | None, of_host: nodes.Policies | None, expected: bool
+) -> None:
+    assert addresses.is_judged(own, of_host) is expected

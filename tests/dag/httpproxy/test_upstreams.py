@@ -4,7 +4,7 @@ import pytest
 
 from dag import nodes
 from tests.dag.httpproxy import served
-from tests.dag.httpproxy.manifests import services, to
+from tests.dag.httpproxy.manifests import configuration, services, to
 
 
 def service(rest: str, route: str = "") -> str:
@@ -147,6 +147,14 @@ def test_a_rewrite_of_a_cookie_that_is_not_clear_drops_its_route(policies: str) 
 def test_redirects_of_a_service_are_followed(policy: str, expected: nodes.InternalRedirect) -> None:
     action = served.forward(to("s1", f"internalRedirectPolicy: {policy}"))
     assert action.internal_redirect == expected
+
+
+@pytest.mark.parametrize(("hops", "is_told"), [(0, False), (1, True)])
+def test_where_hops_are_trusted_not_every_redirect_is_followed(hops: int, is_told: bool) -> None:
+    trusted = configuration(f"envoy: {{network: {{numTrustedHops: {hops}}}}}")
+    _, told = served.route(to("s1", "internalRedirectPolicy: {}"), trusted)
+    where = "?SpecError/IgnoredField: spec.routes[0].internalRedirectPolicy: redirects to other"
+    assert [it.startswith(where) for it in told] == ([True] if is_told else [])
 
 
 @pytest.mark.parametrize(("text", "expected"), [("90s", 90.0), ("infinity", 0.0), ("0s", None)])

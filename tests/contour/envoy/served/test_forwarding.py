@@ -27,6 +27,9 @@ COOKIES = (
 )
 
 
+LOCAL = nodes.Policies(ip_filter=nodes.IpFilter("ALLOW", (nodes.IpRange("127.0.0.0/8", "Remote"),)))
+
+
 def _rewritten(**rewrite: Any) -> nodes.Route:
     return world.route(world.forward(ONE, rewrite=nodes.Rewrite(**rewrite)))
 
@@ -68,7 +71,7 @@ def hosts(served: Served) -> None:
     inner = nodes.InternalRedirect(2, (302,), deny_repeated_route=True, cross_scheme="SafeOnly")
     served.serve(
         "inner.test",
-        world.route(world.forward(ONE), nodes.Exact("/there")),
+        world.route(world.forward(ONE), nodes.Exact("/there"), policies=LOCAL),
         world.route(world.forward(PEER, internal_redirect=inner)),
     )
     missing = nodes.Forward((nodes.Backend(None), nodes.Backend(ONE)), missing=503)
