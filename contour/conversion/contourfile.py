@@ -2,8 +2,8 @@
 
 A configuration file (alone, or in a ConfigMap) or the `runtimeSettings` of a ContourDeployment. The
 fields of a ContourConfiguration have upstream's names, so a setting moves to the field that
-`contour.files.upstream` names for it, with its parts in camel case. The result is checked as the
-API server would.
+`contour.files.upstream` names for it, with the fields below it in camel case. Names that users
+chose, such as those of headers, stay as they are. The result is checked as the API server would.
 """
 
 import re
@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 from contour.conversion.told import Converted, Document, Told
 from contour.files import documents, parse, upstream
-from crds import decode
+from crds import decode, shape
+from crds.contourconfiguration import ContourConfiguration
 from crds.raw import Raw, is_list, is_mapping
 
 _NAME = "contour"
@@ -70,8 +71,10 @@ def _of_config_map(subject: str, found: Raw, result: Converted) -> Document | No
 def _of_file(subject: str, found: Raw, result: Converted) -> Document:
     spec: Document = {}
     for path, where in upstream.settings(found, upstream.FILE_SETTINGS):
+        value = _at(found, path)
         if where.startswith("spec.") and " " not in where:
-            spec = _with(spec, where.split(".")[1:], _spelt(_at(found, path)))
+            if value is not None:
+                spec = _with(spec, where.split(".")[1:], _spelt(value, _field(where)))
         else:
             result.told.append(Told(subject, ".".join(path), _elsewhere(where)))
     for path in upstream.unknown(found, upstream.FILE_SETTINGS):
@@ -111,21 +114,42 @@ def _with(found: Raw, path: list[str], value: object) -> Document:
     return {**found, name: inner}
 
 
-def _spelt(value: object) -> object:
-    """The parts of a setting as a ContourConfiguration spells them."""
+def _field(where: str) -> shape.FieldShape | None:
+    """The field of a ContourConfiguration at a path."""
+    found: shape.FieldShape | None = None
+    model: type | None = ContourConfiguration
+    for name in where.split("."):
+        found = _fields(model).get(name)
+        model = found.model if found is not None else None
+    return found
+
+
+def _fields(model: type | None) -> dict[str, shape.FieldShape]:
+    return shape.fields(model) if model is not None else {}
+
+
+def _spelt(value: object, field: shape.FieldShape | None) -> object:
+    """The value of a setting as that field spells it; what no model describes stays as it is."""
     if is_list(value):
-        return [_spelt(it) for it in value]
-    if not is_mapping(value):
+        return [_spelt(it, field) for it in value]
+    if field is None or field.model is None:
         return value
-    return {_camel(str(name)): _reference(str(name), it) for name, it in value.items()}
+    if is_mapping(value):
+        return _spelt_parts(value, _fields(field.model))
+    return _reference(value) if {"namespace", "name"} <= _fields(field.model).keys() else value
 
 
-def _reference(name: str, value: object) -> object:
+def _spelt_parts(value: Raw, fields: dict[str, shape.FieldShape]) -> Document:
+    names = ((str(it) if it in fields else _camel(str(it)), it) for it in value)
+    return {name: _spelt(value[it], fields.get(name)) for name, it in names}
+
+
+def _reference(value: object) -> object:
     """`namespace/name` of an ExtensionService is a reference of two fields."""
-    if name == "extensionService" and isinstance(value, str) and "/" in value:
-        namespace, _, own = value.partition("/")
-        return {"namespace": namespace, "name": own}
-    return _spelt(value)
+    if not isinstance(value, str) or "/" not in value:
+        return value
+    namespace, _, name = value.partition("/")
+    return {"namespace": namespace, "name": name}
 
 
 def _camel(name: str) -> str:
@@ -147,4 +171,4 @@ def _faults(subject: str, made: Document) -> Iterator[Told]:
     decoded = decode.decode(made)
     if isinstance(decoded, decode.Decoded):
         for it in decoded.complaints:
-            yield Told(subject, ".".join(map(str, it.path)), it.message)
+            yield Told(subject, ".".join(map(str, it.path)), it.message, is_left_out=True)

@@ -16,7 +16,7 @@ class Told(NamedTuple):
     """The annotation or setting; empty for the object as a whole."""
     text: str
     is_left_out: bool = False
-    """Whether the object was not converted because of it."""
+    """Whether the object, or this part of it, was not converted because of it."""
 
     def __str__(self) -> str:
         severity = "error" if self.is_left_out else "warning"

@@ -68,7 +68,11 @@ FILE_SETTINGS: Mapping[str, str] = {
     "envoy-service-namespace": "spec.envoy.service.namespace",
     "featureFlags": "spec.featureFlags",
     "gateway.gatewayRef": "spec.gateway.gatewayRef",
-    "globalExtAuth": "spec.globalExtAuth",
+    "globalExtAuth.authPolicy": "spec.globalExtAuth.authPolicy",
+    "globalExtAuth.extensionService": "spec.globalExtAuth.extensionRef",
+    "globalExtAuth.failOpen": "spec.globalExtAuth.failOpen",
+    "globalExtAuth.responseTimeout": "spec.globalExtAuth.responseTimeout",
+    "globalExtAuth.withRequestBody": "spec.globalExtAuth.withRequestBody",
     "incluster": _FLAGS,
     "ingress-status-address": "spec.ingress.statusAddress",
     "json-fields": "spec.envoy.logging.accessLogJSONFields",
@@ -87,8 +91,16 @@ FILE_SETTINGS: Mapping[str, str] = {
         "spec.envoy.listener.per-connection-buffer-limit-bytes"
     ),
     "listener.socket-options": "spec.envoy.listener.socketOptions",
-    "metrics.contour": "spec.metrics",
-    "metrics.envoy": "spec.envoy.metrics",
+    "metrics.contour.address": "spec.metrics.address",
+    "metrics.contour.ca-certificate-path": "spec.metrics.tls.caFile",
+    "metrics.contour.port": "spec.metrics.port",
+    "metrics.contour.server-certificate-path": "spec.metrics.tls.certFile",
+    "metrics.contour.server-key-path": "spec.metrics.tls.keyFile",
+    "metrics.envoy.address": "spec.envoy.metrics.address",
+    "metrics.envoy.ca-certificate-path": "spec.envoy.metrics.tls.caFile",
+    "metrics.envoy.port": "spec.envoy.metrics.port",
+    "metrics.envoy.server-certificate-path": "spec.envoy.metrics.tls.certFile",
+    "metrics.envoy.server-key-path": "spec.envoy.metrics.tls.keyFile",
     "network.admin-port": "spec.envoy.network.adminPort",
     "network.num-trusted-hops": "spec.envoy.network.numTrustedHops",
     "network.strip-trailing-host-dot": "spec.envoy.network.stripTrailingHostDot",
@@ -156,9 +168,11 @@ def unknown(
         dotted = ".".join(path)
         if dotted in known:
             continue
-        if is_mapping(value) and any(it.startswith(f"{dotted}.") for it in known):
+        if not any(it.startswith(f"{dotted}.") for it in known):
+            yield path
+        elif is_mapping(value):
             yield from unknown(value, known, path)
-        else:
+        elif value is not None:
             yield path
 
 
