@@ -21,10 +21,14 @@ class Annotation(NamedTuple):
     """The field or annotation of ours to the same end; empty if there is none."""
     guards: Callable[[str], bool] = lambda _: False
     """Whether this value guards anything."""
+    otherwise: Effect | None = None
+    """What a guard is whose value guards nothing, but is there; None: nothing is missing."""
 
     def effect_of(self, value: str) -> Effect | None:
-        """None for a guard whose value guards nothing: nothing is missing."""
-        return None if self.effect == "guard" and not self.guards(value) else self.effect
+        """None if nothing is missing without this value."""
+        if self.effect != "guard" or self.guards(value):
+            return self.effect
+        return self.otherwise if value.strip() else None
 
 
 Table = Mapping[str, Annotation]
@@ -59,7 +63,7 @@ def is_guarding_text(value: str) -> bool:
 
 _REFUSING = re.compile(
     r"\b(allow|deny|satisfy|auth_basic|auth_request|auth_jwt|auth_digest|limit_req|limit_conn"
-    r"|valid_referers|ssl_verify_client|access_by_lua\w*|modsecurity\w*|secrule|secure_link"
+    r"|valid_referers|internal(?=\s*;)|ssl_verify_client|access_by_lua\w*|modsecurity\w*|secrule|secure_link"
     r"|return\s+(?:4\d\d|5\d\d)|http-request\s+(?:auth|reject|tarpit|silent-drop|return)"
     r"|tcp-request|http_auth\w*|acl|stick-table|reject|tarpit|block)\b",
     re.IGNORECASE,
@@ -69,6 +73,12 @@ _REFUSING = re.compile(
 def guard(names: str, instead: str = "", on: Callable[[str], bool] = is_on) -> Table:
     """Annotations that guard something, where their value says so."""
     return dict.fromkeys(names.split(), Annotation("guard", instead, on))
+
+
+def snippets(names: str) -> Table:
+    """Annotations with a piece of configuration, which guards something or does other things."""
+    found = Annotation("guard", guards=is_guarding_text, otherwise="behaviour")
+    return dict.fromkeys(names.split(), found)
 
 
 def behaviour(names: str, instead: str = "") -> Table:

@@ -5,7 +5,7 @@ reads from its ConfigMap only has no effect on an object there either, and is ha
 """
 
 from dag.foreign import effects
-from dag.foreign.effects import Table, behaviour, guard, harmless, is_guarding_text, is_narrow
+from dag.foreign.effects import Table, behaviour, guard, harmless, is_narrow, snippets
 
 ANNOTATIONS: Table = {
     **guard("auth-type", effects.AUTHORIZATION),
@@ -13,7 +13,7 @@ ANNOTATIONS: Table = {
     **guard("blacklist deny-list", effects.DENY),
     **guard("rate-limit rate-limit-requests", effects.LOCAL_LIMIT),
     **guard("route-acl", effects.CONDITIONS),
-    **guard("backend-config-snippet config-snippet", "", is_guarding_text),
+    **snippets("backend-config-snippet config-snippet"),
     **behaviour("auth-realm auth-secret", effects.AUTHORIZATION),
     **behaviour(
         "rate-limit-interval rate-limit-period rate-limit-size rate-limit-status-code"

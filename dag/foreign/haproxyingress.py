@@ -5,7 +5,7 @@ object there either, and are harmless.
 """
 
 from dag.foreign import effects
-from dag.foreign.effects import Table, behaviour, guard, harmless, is_guarding_text, is_narrow
+from dag.foreign.effects import Table, behaviour, guard, harmless, is_narrow, snippets
 
 ANNOTATIONS: Table = {
     **guard("auth-secret auth-type auth-url oauth", effects.AUTHORIZATION),
@@ -14,7 +14,7 @@ ANNOTATIONS: Table = {
     **guard("denylist-source-range", effects.DENY),
     **guard("limit-connections limit-rps", effects.LOCAL_LIMIT),
     **guard("waf"),
-    **guard("config-backend config-tcp-service", "", is_guarding_text),
+    **snippets("config-backend config-tcp-service"),
     **behaviour(
         "auth-headers-fail auth-headers-request auth-headers-succeed auth-method auth-realm"
         " auth-signin oauth-headers oauth-uri-prefix",

@@ -5,7 +5,7 @@ earlier ones had). What only details a guard is a behaviour: the guard itself st
 """
 
 from dag.foreign import effects
-from dag.foreign.effects import Table, behaviour, guard, harmless, is_guarding_text, is_narrow
+from dag.foreign.effects import Table, behaviour, guard, harmless, is_narrow, snippets
 
 ANNOTATIONS: Table = {
     **guard("auth-type auth-url", effects.AUTHORIZATION),
@@ -15,7 +15,7 @@ ANNOTATIONS: Table = {
     **guard("limit-connections limit-rps limit-rpm", effects.LOCAL_LIMIT),
     **guard("global-rate-limit", effects.GLOBAL_LIMIT),
     **guard("enable-modsecurity enable-owasp-core-rules modsecurity-snippet lua-resty-waf"),
-    **guard("configuration-snippet server-snippet stream-snippet", "", is_guarding_text),
+    **snippets("configuration-snippet server-snippet stream-snippet"),
     **behaviour(
         "auth-always-set-cookie auth-cache-duration auth-cache-key auth-keepalive"
         " auth-keepalive-requests auth-keepalive-share-vars auth-keepalive-timeout auth-method"
