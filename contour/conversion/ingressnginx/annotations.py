@@ -90,21 +90,29 @@ _SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
 def _retries(given: Given) -> Piece:
-    written = given.value("proxy-next-upstream").split()
-    if not written:
+    """Without a list, nginx tries again after errors and timeouts; a try is the first one, too."""
+    names = [it for it in _NEXT if given.value(it)]
+    written = given.value("proxy-next-upstream").split() or ["error", "timeout"]
+    tries = given.number(_TRIES)
+    if not names:
         return Piece()
-    if "off" in written:
+    if "off" in written or tries == 1:
         return Piece(route={"retryPolicy": {"count": -1}})
+    told = {} if "non_idempotent" in written else {names[0]: _EVERY_METHOD}
+    if not tries and given.value(_TRIES):
+        told[_TRIES] = "only a number from 1 on has a counterpart; 3 tries are made"
     statuses = [int(it.removeprefix("http_")) for it in written if re.fullmatch(r"http_\d{3}", it)]
-    tries = given.number("proxy-next-upstream-tries") or 3
-    policy: dict[str, object] = {"count": max(1, tries - 1)}
+    policy: dict[str, object] = {"count": (tries or 3) - 1}
     conditions = ["connect-failure", "refused-stream"]
     conditions += ["reset"] if {"error", "timeout"} & set(written) else []
     policy["retryOn"] = conditions + (["retriable-status-codes"] if statuses else [])
     policy |= {"retriableStatusCodes": statuses} if statuses else {}
-    text = "Envoy retries requests of all methods, nginx none that may have changed something"
-    told = {} if "non_idempotent" in written else {"proxy-next-upstream": text}
     return Piece(route={"retryPolicy": policy}, told=told)
+
+
+_EVERY_METHOD = "Envoy retries requests of all methods, nginx none that may have changed something"
+_TRIES = "proxy-next-upstream-tries"
+_NEXT = ("proxy-next-upstream", _TRIES)
 
 
 def _balancing(given: Given) -> Piece:
@@ -198,17 +206,25 @@ _FOREIGN = "the Secret is in another namespace, which needs a TLSCertificateDele
 def _cors(given: Given) -> Piece:
     if not given.is_on("enable-cors"):
         return Piece()
+    origins = list(_listed(given.value("cors-allow-origin") or "*"))
+    credentials = given.is_on("cors-allow-credentials", usual=True)
+    told = {"enable-cors": _ANY_ORIGIN} if credentials and "*" in origins else {}
     policy: dict[str, object] = {
-        "allowOrigin": list(_listed(given.value("cors-allow-origin") or "*")),
+        "allowOrigin": origins,
         "allowMethods": list(_listed(given.value("cors-allow-methods") or _METHODS)),
         "allowHeaders": list(_listed(given.value("cors-allow-headers") or _HEADERS)),
-        "allowCredentials": given.is_on("cors-allow-credentials", usual=True),
+        "allowCredentials": credentials and "*" not in origins,
         "maxAge": f"{given.number('cors-max-age') or 1_728_000}s",
     }
     exposed = list(_listed(given.value("cors-expose-headers")))
-    return Piece(host={"corsPolicy": policy | ({"exposeHeaders": exposed} if exposed else {})})
+    policy |= {"exposeHeaders": exposed} if exposed else {}
+    return Piece(host={"corsPolicy": policy}, told=told)
 
 
+_ANY_ORIGIN = (
+    "every origin is allowed, so credentials are not: Envoy would send them the origin of each"
+    " request, and browsers would obey, where nginx sends *"
+)
 _METHODS = "GET, PUT, POST, DELETE, PATCH, OPTIONS"
 _HEADERS = (
     "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range"
@@ -248,6 +264,13 @@ def _aliases(given: Given) -> Piece:
     return Piece(host={"aliases": plain} if plain else {}, told=told)
 
 
+def _redirects(given: Given) -> Piece:
+    """Only what is told of them: `routes` writes them."""
+    found = {it: given.value(it) for it in ("permanent-redirect", "temporal-redirect")}
+    kept = [it for it, url in found.items() if url and not re.search(r"\?|\$request_uri$", url)]
+    return Piece(told=dict.fromkeys(kept, "the query of the request is kept; nginx drops it"))
+
+
 CONVERSIONS: Mapping[str, Conversion] = {
     "allowlist-source-range whitelist-source-range denylist-source-range": _addresses,
     "proxy-read-timeout proxy-send-timeout": _timeouts,
@@ -262,12 +285,13 @@ CONVERSIONS: Mapping[str, Conversion] = {
     " cors-expose-headers cors-max-age": _cors,
     "auth-tls-secret auth-tls-verify-client auth-tls-pass-certificate-to-upstream": _clients,
     "server-alias": _aliases,
+    "permanent-redirect temporal-redirect": _redirects,
 }
 """By the names of annotations: what they become together."""
 
 _ELSEWHERE = (
     "ssl-redirect force-ssl-redirect rewrite-target use-regex app-root from-to-www-redirect"
-    " permanent-redirect permanent-redirect-code temporal-redirect temporal-redirect-code"
+    " permanent-redirect-code temporal-redirect-code"
     " ssl-passthrough canary canary-weight canary-weight-total canary-by-cookie canary-by-header"
     " canary-by-header-pattern canary-by-header-value"
 )

@@ -134,5 +134,6 @@ def _to(url: str) -> dict[str, object]:
     parts: dict[str, object] = {"scheme": found.scheme, "hostname": found.hostname}
     parts["port"] = found.port
     if not keeps_path:
-        parts["path"] = re.sub(r"/{2,}", "/", found.path) or "/"
+        query = f"?{found.query}" if found.query else ""
+        parts["path"] = (re.sub(r"/{2,}", "/", found.path) or "/") + query
     return {name: value for name, value in parts.items() if value}

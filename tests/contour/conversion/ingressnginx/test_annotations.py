@@ -39,6 +39,7 @@ def at(document: Any, path: str) -> Any:
         ),
         ({"denylist-source-range": "10.0.0.1"}, "routes.0.ipDenyPolicy.0.cidr", "10.0.0.1"),
         ({"proxy-next-upstream": "off"}, "routes.0.retryPolicy.count", -1),
+        ({"proxy-next-upstream-tries": "1"}, "routes.0.retryPolicy.count", -1),
         (
             {
                 "proxy-next-upstream": "error http_502 non_idempotent",
@@ -80,14 +81,27 @@ def at(document: Any, path: str) -> Any:
         ({"backend-protocol": "grpc"}, "routes.0.services.0.protocol", "h2c"),
         ({"grpc-backend": "true"}, "routes.0.services.0.protocol", "h2c"),
         ({"secure-backends": "true"}, "routes.0.services.0.protocol", "tls"),
-        ({"enable-cors": "true"}, "virtualhost.corsPolicy.allowOrigin", ["*"]),
+        (
+            {"enable-cors": "true", "cors-allow-credentials": "false"},
+            "virtualhost.corsPolicy.allowOrigin",
+            ["*"],
+        ),
         (
             {"enable-cors": "true", "cors-allow-origin": "https://a.com, https://*.b.com"},
             "virtualhost.corsPolicy.allowOrigin",
             ["https://a.com", "https://*.b.com"],
         ),
         (
-            {"enable-cors": "true", "cors-max-age": "60", "cors-expose-headers": "x-a"},
+            {"enable-cors": "true", "cors-allow-origin": "https://a.com"},
+            "virtualhost.corsPolicy.allowCredentials",
+            True,
+        ),
+        (
+            {
+                "enable-cors": "true",
+                "cors-allow-origin": "https://a.com",
+                "cors-expose-headers": "x-a",
+            },
             "virtualhost.corsPolicy.exposeHeaders",
             ["x-a"],
         ),
@@ -114,6 +128,45 @@ def test_an_annotation_becomes_a_field(given: dict[str, str], path: str, expecte
     decoded = decode.decode(document)
     assert isinstance(decoded, decode.Decoded)
     assert decoded.complaints == ()
+    assert at(document["spec"], path) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "expected", "words"),
+    [
+        (
+            {"enable-cors": "true"},
+            "virtualhost.corsPolicy.allowCredentials",
+            False,
+            "so credentials are not",
+        ),
+        ({"proxy-next-upstream-tries": "2"}, "routes.0.retryPolicy.count", 1, "all methods"),
+        (
+            {"proxy-next-upstream": "error non_idempotent", "proxy-next-upstream-tries": "0"},
+            "routes.0.retryPolicy.count",
+            2,
+            "3 tries are made",
+        ),
+        (
+            {"permanent-redirect": "https://a.com/x"},
+            "routes.0.requestRedirectPolicy.path",
+            "/x",
+            "query of the request is kept",
+        ),
+        (
+            {"configuration-snippet": "more_set_headers 'x: y';"},
+            "routes.0.services.0.name",
+            "api",
+            "has no counterpart",
+        ),
+    ],
+)
+def test_what_is_not_exactly_as_it_was_is_told(
+    given: dict[str, str], path: str, expected: object, words: str
+) -> None:
+    found = convert(ingress(given, tls=TLS))
+    assert [it.is_left_out for it in found.told if words in it.text] == [False]
+    (document,) = found.documents
     assert at(document["spec"], path) == expected
 
 

@@ -40,8 +40,8 @@ REGEX = "ImplementationSpecific"
         (
             "/",
             "Prefix",
-            {"temporal-redirect": "https://new.example.com/x", "temporal-redirect-code": "307"},
-            {"/a": "307 https://new.example.com/x"},
+            {"temporal-redirect": "https://new.example.com/x?q=1", "temporal-redirect-code": "307"},
+            {"/a": "307 https://new.example.com/x?q=1", "/?b": "307 https://new.example.com/x?q=1"},
         ),
         ("/", "Prefix", {"app-root": "/app"}, {"/": f"302 http://{HOST}/app", "/x": "api/x"}),
         (
