@@ -10,7 +10,10 @@ import click
 from contour.cli import options, output
 
 if TYPE_CHECKING:
+    from contour.conversion.ingressnginx.given import Partial
     from contour.conversion.told import Converted
+    from contour.events import Batch
+    from contour.files import Manifests
 
 
 @click.command()
@@ -52,7 +55,8 @@ def convert(
     Ingresses with annotations of ingress-nginx become HTTPProxies; a configuration file of upstream
     Contour, its ConfigMap, or a ContourDeployment becomes a ContourConfiguration. Nothing is
     applied. What is not, or not exactly, converted is reported on standard error. Exit code 1 means
-    that an object was left out, 2 that a path cannot be read.
+    that something was left out, which then answers 503 if its host is converted; 2 means that a
+    path cannot be read.
     """
     named = paths + more
     if not named:
@@ -66,7 +70,7 @@ def convert(
         click.echo(str(it), err=True)
     if not found.documents and not found.told:
         click.echo(f"warning: nothing of {source} was found", err=True)
-    if any(it.is_left_out for it in found.told):
+    if found.is_incomplete or any(it.is_left_out for it in found.told):
         sys.exit(1)
 
 
@@ -95,8 +99,9 @@ def _from_ingress_nginx(
     from contour import files
     from contour.conversion.ingressnginx import given, hosts
 
+    manifests = files.Manifests([Path(it) for it in paths], lenient=True)
     try:
-        batch = files.Manifests([Path(it) for it in paths], lenient=True).read()
+        batch = manifests.read()
     except files.UnreadableInput as error:
         click.echo(f"contour: {error}", err=True)
         sys.exit(2)
@@ -105,5 +110,29 @@ def _from_ingress_nginx(
         click.echo(f"{it.severity}: {it}", err=True)
     if any(it.is_unreadable for it in found):
         sys.exit(2)
-    ingresses = given.read(batch, from_class, without)
-    return hosts.converted(ingresses, ingress_class)
+    ingresses = given.read(batch, from_class, without, _broken(batch, manifests))
+    result = hosts.converted(ingresses, ingress_class)
+    result.is_incomplete = any(it.severity == "error" for it in found)
+    return result
+
+
+def _broken(batch: "Batch", manifests: "Manifests") -> Iterator["Partial"]:
+    """What can be read of the Ingresses with errors. Without their hosts there is no conversion:
+    what they guard might be open."""
+    from contour.conversion.ingressnginx import given
+    from crds.meta import ObjectRef
+
+    original = manifests.originals()
+    good = {(it.kind.kind, it.key) for it in batch.events if it.object is not None}
+    for subject in batch.complaints:
+        if not isinstance(subject, ObjectRef) or subject.kind != "Ingress":
+            continue
+        if (subject.kind, subject.key) in good:
+            continue
+        raw = original(subject)
+        found = given.partial(raw) if raw is not None else None
+        if found is None:
+            text = "has errors, and its hosts cannot be read from here, so nothing is converted"
+            click.echo(f"error: {subject}: {text}", err=True)
+            sys.exit(1)
+        yield found

@@ -30,3 +30,5 @@ class Converted:
 
     documents: list[Document] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
+    is_incomplete: bool = False
+    """Whether something was left out that is told elsewhere, such as an object with errors."""

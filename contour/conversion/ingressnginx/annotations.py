@@ -303,6 +303,10 @@ RESTRICTING = frozenset({"auth-tls-match-cn"})
 """Behaviours of guards without which more would be let in."""
 
 
+OF_HOSTS = frozenset({"auth-tls-match-cn", "auth-tls-secret", "server-snippet"})
+"""Those that nginx applies to all paths of a host, whoever's they are."""
+
+
 def piece(given: Given) -> Piece:
     """What all annotations of an Ingress add."""
     made = [conversion(given) for conversion in CONVERSIONS.values()]

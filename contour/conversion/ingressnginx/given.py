@@ -1,14 +1,16 @@
 """An Ingress as ingress-nginx reads it, with the objects that its annotations name."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from contour.events import Batch
+from crds import decode
 from crds.configmap import ConfigMap
 from crds.ingress import Ingress, IngressServiceBackend
 from crds.meta import NamespacedName
+from crds.raw import Raw, is_list, mapping
 from crds.service import Service
 
 PREFIX = "nginx.ingress.kubernetes.io/"
@@ -22,6 +24,10 @@ class Others:
     config_maps: Mapping[NamespacedName, ConfigMap]
 
 
+Unread = Literal["", "annotations", "paths"]
+"""What of an Ingress with errors is not known. Its hosts are; with `paths` nothing else is."""
+
+
 class Given(NamedTuple):
     """One Ingress."""
 
@@ -29,6 +35,7 @@ class Given(NamedTuple):
     others: Others
     without: frozenset[str] = frozenset()
     """Names of annotations that are to be left out."""
+    unread: Unread = ""
 
     def __str__(self) -> str:
         return f"Ingress {self.ingress.metadata.key}"
@@ -83,18 +90,59 @@ _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
 
-def read(batch: Batch, of_class: str, without: frozenset[str]) -> list[Given]:
-    """The Ingresses of a class, and those without one, among manifests."""
+class Partial(NamedTuple):
+    """An Ingress, as far as it can be read."""
+
+    ingress: Ingress
+    unread: Unread
+
+
+def read(
+    batch: Batch, of_class: str, without: frozenset[str], broken: Iterable[Partial] = ()
+) -> list[Given]:
+    """The Ingresses of a class, and those without one, among manifests; `broken`: with errors."""
     objects = [it.object for it in batch.events if it.object is not None]
     others = Others(
         {it.metadata.key: it for it in objects if isinstance(it, Service)},
         {it.metadata.key: it for it in objects if isinstance(it, ConfigMap)},
     )
+    whole = (Partial(it, "") for it in objects if isinstance(it, Ingress))
+    names = frozenset(name.removeprefix(PREFIX) for name in without)
     return [
-        Given(it, others, frozenset(name.removeprefix(PREFIX) for name in without))
-        for it in objects
-        if isinstance(it, Ingress) and _class(it) in {of_class, ""}
+        Given(it, others, names, unread)
+        for it, unread in (*whole, *broken)
+        if _class(it) in {of_class, ""}
     ]
+
+
+def partial(raw: Raw) -> Partial | None:
+    """What can be read of an Ingress with errors; None if its hosts cannot."""
+    spec, metadata = mapping(raw.get("spec")), mapping(raw.get("metadata"))
+    annotations = mapping(metadata.get("annotations"))
+    kept = {it: metadata[it] for it in ("creationTimestamp", "name", "namespace") if it in metadata}
+    texts = {name: it for name, it in annotations.items() if isinstance(it, str)}
+    made = {**raw, "metadata": kept | {"annotations": texts}}
+    if (found := _decoded(made)) is not None:
+        return Partial(found, "annotations")
+    rules = spec.get("rules")
+    hosts = {str(mapping(it).get("host") or "") for it in (rules if is_list(rules) else ())}
+    class_ = {"ingressClassName": it} if isinstance(it := spec.get("ingressClassName"), str) else {}
+    closed = {"rules": [{"host": it, "http": {"paths": [_ROOT]}} for it in sorted(hosts)]}
+    found = _decoded({**made, "spec": class_ | closed})
+    return Partial(found, "paths") if found is not None else None
+
+
+_ROOT: Raw = {
+    "path": "/",
+    "pathType": "Prefix",
+    "backend": {"service": {"name": "unknown", "port": {"number": 1}}},
+}
+
+
+def _decoded(raw: Raw) -> Ingress | None:
+    found = decode.decode(raw)
+    it = found.object if isinstance(found, decode.Decoded) else None
+    return it if isinstance(it, Ingress) else None
 
 
 def _class(found: Ingress) -> str:

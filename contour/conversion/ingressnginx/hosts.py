@@ -1,14 +1,20 @@
-"""One HTTPProxy for each host: of all Ingresses that name it, as ingress-nginx joins them."""
+"""One HTTPProxy for each host: of all Ingresses that name it, as ingress-nginx joins them.
+
+The oldest Ingress comes first; of two with the same age the one whose name is greater, as in
+ingress-nginx. What is left out of a host stays closed: a path of it answers 503, and so does the
+whole host where a wider one would get its requests. Elsewhere: the routes (`hostroutes`).
+"""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
-from contour.conversion.ingressnginx import annotations
+from contour.conversion.ingressnginx import annotations, hostroutes
 from contour.conversion.ingressnginx.given import PREFIX, Given
-from contour.conversion.ingressnginx.paths import UnconvertibleError
-from contour.conversion.ingressnginx.routes import Place, routes
+from contour.conversion.ingressnginx.paths import Match, UnconvertibleError
+from contour.conversion.ingressnginx.routes import Place, closed, service
 from contour.conversion.told import Converted, Document, Told
 from crds.ingress import HTTPIngressPath, IngressBackend
 from crds.meta import NamespacedName
@@ -22,107 +28,164 @@ def converted(found: Iterable[Given], ingress_class: str = "") -> Converted:
     made = _Making(ingress_class)
     by_host: defaultdict[str, list[Place]] = defaultdict(list)
     for given in sorted(found, key=lambda it: it.ingress.metadata.key):
-        piece = annotations.piece(given)
-        told = list(annotations.told(given, piece))
-        made.result.told += told
-        if not any(it.is_left_out for it in told):
-            for host, path in _paths(given):
-                by_host[host].append(Place(given, path, piece))
+        made.take(given, by_host)
+    made.hosts = frozenset(by_host)
     for host, places in by_host.items():
-        made.host(host, places, by_host)
+        made.host(host, _in_order(places))
+    made.close_what_is_left_out()
     return made.result
 
 
-def _paths(given: Given) -> Iterator[tuple[str, HTTPIngressPath]]:
+def _in_order(places: Iterable[Place]) -> list[Place]:
+    """Canaries last, and before them the backends of what no path matches."""
+    named = sorted(places, key=lambda it: it.given.ingress.metadata.key, reverse=True)
+    return sorted(named, key=lambda it: (it.given.is_canary, it.is_default, _created(it.given)))
+
+
+def _created(given: Given) -> datetime:
+    return given.ingress.metadata.creation_timestamp or datetime.max.replace(tzinfo=UTC)
+
+
+def _paths(given: Given) -> Iterator[tuple[str, HTTPIngressPath, bool]]:
+    """The hosts and paths, and whether that is only the backend of what no path matches."""
     spec = given.ingress.spec
     every = _every(spec.default_backend) if spec.default_backend is not None else None
     if not spec.rules and every is not None:
-        yield EVERY, every
+        yield EVERY, every, True
     for rule in spec.rules:
         host = rule.host or EVERY
         found = rule.http.paths if rule.http is not None else ()
-        yield from ((host, it) for it in found)
+        yield from ((host, it, False) for it in found)
         if every is not None and not any(it.path == "/" for it in found):
-            yield host, every
+            yield host, every, True
 
 
 def _every(backend: IngressBackend) -> HTTPIngressPath:
     return HTTPIngressPath(path="/", path_type="Prefix", backend=backend)
 
 
+class _HostError(Exception):
+    """A host that cannot be converted: the place to blame, the annotation, and why."""
+
+    def __init__(self, place: Place, annotation: str, text: str) -> None:
+        super().__init__(text)
+        self.place, self.annotation = place, annotation
+
+
 @dataclass(slots=True)
 class _Making:
     ingress_class: str
     result: Converted = field(default_factory=Converted)
+    hosts: frozenset[str] = frozenset()
+    """All that are named."""
     used: set[NamespacedName] = field(default_factory=set)
+    closing: set[tuple[NamespacedName, str]] = field(default_factory=set)
+    """The Ingresses for which a host is left out as a whole."""
+    left_out: dict[str, list[Place]] = field(default_factory=dict)
+    """Hosts without an HTTPProxy."""
 
-    def host(self, host: str, places: list[Place], every: Mapping[str, list[Place]]) -> None:
+    def take(self, given: Given, by_host: defaultdict[str, list[Place]]) -> None:
+        """Adds the paths of an Ingress, and what is told of it."""
+        piece = annotations.piece(given)
+        told = [] if given.unread else list(annotations.told(given, piece))
+        self.result.told += told
+        guards = {it.field.removeprefix(PREFIX) for it in told if it.is_left_out}
+        is_left_out = bool(given.unread or guards)
+        is_host = given.unread == "paths" or not guards.isdisjoint(annotations.OF_HOSTS)
+        for host, path, is_default in _paths(given):
+            by_host[host].append(Place(given, path, piece, is_left_out, is_default))
+            if is_host:
+                self.closing.add((given.ingress.metadata.key, host))
+
+    def host(self, host: str, places: list[Place]) -> None:
         """Adds the HTTPProxy of a host, and what is told of it."""
-        places = sorted(places, key=lambda it: it.given.is_canary)
-        namespace = places[0].given.namespace
-        for it in places:
+        kept = [it for it in places if not it.is_left_out]
+        is_closed = any((it.given.ingress.metadata.key, host) in self.closing for it in places)
+        if not kept or is_closed:
+            for it in kept[:1]:
+                text = f"{host} is left out: a guard of another Ingress is that of the whole host"
+                self._tell(it, "", text, left_out=True)
+            self.left_out[host] = places
+            return
+        namespace = kept[0].given.namespace
+        own = [it for it in kept if it.given.namespace == namespace]
+        for it in kept:
             if it.given.namespace != namespace:
                 words = f"the host {host} is that of an HTTPProxy in namespace {namespace}"
                 self._tell(it, "", f"{words}; include one with these paths there", left_out=True)
-        own = [it for it in places if it.given.namespace == namespace]
-        secret = _secret(host, own)
-        if secret == "":
-            self._tell(own[0], "", f"TLS of {host} has no secretName", left_out=True)
-            return
-        if any(it.given.is_on("ssl-passthrough") for it in own):
-            spec = _passed_through(host, own)
-        else:
-            spec = self._terminated(host, own, secret)
-        if spec.get("routes") or spec.get("tcpproxy"):
+        try:
+            spec = self._spec(host, places, own)
+        except _HostError as error:
+            self._tell(error.place, error.annotation, str(error), left_out=True)
+            spec = {}
+        if spec:
             self._add(own, host, spec)
-            self._add_www(host, own, secret, every)
+            self._add_www(host, own, spec)
+        else:
+            self.left_out[host] = places
 
-    def _terminated(self, host: str, places: list[Place], secret: str | None) -> Document:
-        usual = [it for it in places if not it.given.is_canary]
-        virtual_host = self._virtual_host(host, usual, secret)
-        return {"virtualhost": virtual_host, "routes": list(self._routes(host, places, secret))}
+    def _spec(self, host: str, places: list[Place], own: list[Place]) -> Document:
+        """Empty if no path is converted."""
+        namespace = own[0].given.namespace
+        if any(it.given.is_on("ssl-passthrough") for it in own):
+            return _passed_through(host, own)
+        secret = _secret_of(host, places, namespace)
+        found = hostroutes.routes(host, places, namespace, has_tls=secret is not None)
+        self.result.told += found.told
+        if not found.has_converted:
+            return {}
+        virtual_host = self._virtual_host(host, places, own, secret)
+        return {"virtualhost": virtual_host, "routes": found.documents}
 
-    def _virtual_host(self, host: str, places: list[Place], secret: str | None) -> Document:
-        found: dict[str, object] = {"fqdn": host}
-        tls: dict[str, object] = {"secretName": secret}
-        for it in places:
-            found |= it.piece.host
-            tls |= it.piece.tls
-        with_cors = [it for it in places if "corsPolicy" in it.piece.host]
-        if with_cors and len(with_cors) < len(places):
-            self._tell(with_cors[0], "enable-cors", f"applies to all routes of {host}")
-        return found | {"tls": tls} if secret is not None else found
+    def _virtual_host(
+        self, host: str, places: list[Place], own: list[Place], secret: str | None
+    ) -> Document:
+        found: Document = {"fqdn": host}
+        if aliases := self._aliases(host, places):
+            found["aliases"] = aliases
+        usual = [it for it in own if not it.given.is_canary]
+        with_cors = [it for it in usual if "corsPolicy" in it.piece.host]
+        if with_cors:
+            found["corsPolicy"] = with_cors[0].piece.host["corsPolicy"]
+            if any(it.piece.host.get("corsPolicy") != found["corsPolicy"] for it in usual):
+                self._tell(with_cors[0], "enable-cors", f"applies to all routes of {host}")
+        if secret is not None:
+            found["tls"] = {"secretName": secret, **self._clients(host, places, own)}
+        return found
 
-    def _routes(self, host: str, places: list[Place], secret: str | None) -> Iterator[Document]:
-        canaries = {it.key: it for it in places if it.given.is_canary}
-        usual = {it.key: it for it in reversed(places) if not it.given.is_canary}
-        for key, it in canaries.items():
-            if key not in usual:
-                self._tell(it, "canary", f"no other Ingress has the path {it.path.path} of {host}")
-        is_regex = any(
-            it.given.is_on("use-regex") or it.given.value("rewrite-target") for it in places
-        )
-        for key, it in reversed(usual.items()):
-            try:
-                made = list(routes(it, canaries.get(key), is_regex=is_regex))
-            except UnconvertibleError as error:
-                self._tell(it, "", f"path {it.path.path!r} of {host}: {error}", left_out=True)
-                continue
-            insecure = {"permitInsecure": True} if secret and _is_insecure(it.given) else {}
-            yield from (route | insecure for route in made)
-        yield from _app_roots(places)
-        for it in places:
-            if secret is None and it.given.is_on("force-ssl-redirect"):
-                text = f"{host} has no TLS here: who terminates it has to redirect"
-                self._tell(it, "force-ssl-redirect", text)
+    def _aliases(self, host: str, places: list[Place]) -> list[str]:
+        """Those of the first Ingress that has any, without the hosts of other Ingresses."""
+        named = _each_ingress(it for it in places if not it.given.is_canary)
+        having = [it for it in named if "aliases" in it.piece.host]
+        for it in having[1:]:
+            text = f"{host} has the aliases of {having[0].given}, which comes first"
+            self._tell(it, "server-alias", text)
+        found = [name for it in having[:1] for name in _listed(it.piece.host["aliases"])]
+        for name in self.hosts.intersection(found):
+            self._tell(having[0], "server-alias", f"{name} is a host of its own")
+        return [name for name in found if name not in self.hosts]
+
+    def _clients(self, host: str, places: list[Place], own: list[Place]) -> Document:
+        """Whose certificates are accepted: as the first Ingress says, for the whole host."""
+        guarding = [it for it in _each_ingress(places) if it.piece.tls]
+        for it in guarding:
+            if it.given.namespace != own[0].given.namespace:
+                text = f"guards {host}, whose HTTPProxy is in another namespace"
+                raise _HostError(it, "auth-tls-secret", text)
+            if it.piece.tls != guarding[0].piece.tls:
+                text = f"{host} has that of {guarding[0].given}, which comes first"
+                self._tell(it, "auth-tls-secret", text)
+        return guarding[0].piece.tls if guarding else {}
 
     def _add(self, places: list[Place], host: str, spec: Document) -> None:
-        metadata = places[0].given.ingress.metadata
-        hosts = {it.host for it in places[0].given.ingress.spec.rules}
-        key = metadata.key
-        if len(hosts) > 1 or key in self.used:
-            key = key._replace(name=f"{metadata.name}-{_slug(host)}")
+        ingress = min((it.given.ingress for it in places), key=lambda it: it.metadata.key)
+        key = ingress.metadata.key
+        if len({it.host for it in ingress.spec.rules}) > 1 or key in self.used:
+            key = key._replace(name=f"{key.name}-{_slug(host)}")
         self.used.add(key)
+        self._write(key, spec)
+
+    def _write(self, key: NamespacedName, spec: Document) -> None:
         if self.ingress_class:
             spec = {"ingressClassName": self.ingress_class, **spec}
         self.result.documents.append(
@@ -134,58 +197,138 @@ class _Making:
             }
         )
 
-    def _add_www(
-        self, host: str, places: list[Place], secret: str | None, every: Mapping[str, list[Place]]
-    ) -> None:
+    def _add_www(self, host: str, places: list[Place], spec: Document) -> None:
         """The name with `www.` redirects to the one without, or the other way round."""
         other = host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
         is_wanted = any(it.given.is_on("from-to-www-redirect") for it in places)
-        if not is_wanted or other in every or "*" in host:
+        if not is_wanted or other in self.hosts or "*" in host:
             return
         redirect = {"hostname": host, "statusCode": 308}
-        virtual_host: dict[str, object] = {"fqdn": other}
-        if secret is not None:
-            virtual_host["tls"] = {"secretName": secret}
+        tls = _tls(spec)
+        virtual_host = {"fqdn": other, **({"tls": {"secretName": tls}} if tls else {})}
         route = {"conditions": [{"prefix": "/"}], "requestRedirectPolicy": redirect}
         self._add(places, other, {"virtualhost": virtual_host, "routes": [route]})
+
+    def close_what_is_left_out(self) -> None:
+        """Adds closed HTTPProxies of hosts that are left out where a wider one has theirs."""
+        wider = [(it, name) for it in self.result.documents for name in _names(_spec_of(it))]
+        for host, places in self.left_out.items():
+            names = [host, *self._aliases(host, places)]
+            for document, name in wider:
+                if any(_is_wider(name, it) for it in names):
+                    self._close(names, places, document)
+                    break
+
+    def _close(self, names: list[str], places: list[Place], wider: Document) -> None:
+        """Over TLS as well, if the wider host has it: with a certificate of either."""
+        host, namespace = names[0], places[0].given.namespace
+        usual = [it for it in places if not it.given.is_canary]
+        secret = _secret(host, [it for it in usual if it.given.namespace == namespace])
+        if not secret and (secret := _tls(_spec_of(wider))):
+            namespace = str(_mapping(wider["metadata"])["namespace"])
+        virtual_host: Document = {"fqdn": host}
+        if names[1:]:
+            virtual_host["aliases"] = names[1:]
+        if secret:
+            virtual_host["tls"] = {"secretName": secret}
+        route = closed(Match(({"prefix": "/"},)))
+        key = places[0].given.ingress.metadata.key
+        name = f"{key.name}-{_slug(host)}-left-out"
+        spec: Document = {"virtualhost": virtual_host, "routes": [route]}
+        self._write(NamespacedName(namespace, name), spec)
+        text = f"all of {host} answers 503, so that no wider host serves it"
+        self._tell(places[0], "", text)
 
     def _tell(self, place: Place, name: str, text: str, *, left_out: bool = False) -> None:
         annotation = f"{PREFIX}{name}" if name else ""
         self.result.told.append(Told(str(place.given), annotation, text, left_out))
 
 
+def _each_ingress(places: Iterable[Place]) -> list[Place]:
+    """A place of each Ingress."""
+    return list({it.given.ingress.metadata.key: it for it in reversed([*places])}.values())[::-1]
+
+
+def _secret_of(host: str, places: Sequence[Place], namespace: str) -> str | None:
+    """The Secret of a host's certificate; None without TLS.
+
+    Raises _HostError where TLS is wanted, by an Ingress or by a guard, and there is no Secret.
+    """
+    usual = [it for it in places if not it.given.is_canary]
+    secret = _secret(host, [it for it in usual if it.given.namespace == namespace])
+    if secret:
+        return secret
+    if secret == "":
+        raise _HostError(usual[0], "", f"TLS of {host} has no secretName")
+    for it in usual:
+        if it.given.ingress.spec.tls:
+            raise _HostError(
+                it, "", f"no Secret of spec.tls in namespace {namespace} is for {host}"
+            )
+    for it in places:
+        if it.piece.tls:
+            raise _HostError(it, "auth-tls-secret", f"needs TLS, which {host} does not have")
+    return None
+
+
 def _secret(host: str, places: Iterable[Place]) -> str | None:
-    """The Secret of a host's certificate; empty if none is named, None without TLS."""
+    """The Secret of the first Ingress that has one for a host, by its name or by a wildcard.
+
+    Empty if none is named for exactly this host, None if the host is not covered.
+    """
     for place in places:
-        for tls in place.given.ingress.spec.tls:
-            if not tls.hosts or host in tls.hosts:
+        found = place.given.ingress.spec.tls
+        for tls in found:
+            if host in tls.hosts:
+                return tls.secret_name
+        for tls in found:
+            if tls.secret_name and (not tls.hosts or any(_covers(it, host) for it in tls.hosts)):
                 return tls.secret_name
     return None
 
 
-def _is_insecure(given: Given) -> bool:
-    return not given.is_on("ssl-redirect", usual=True) and not given.is_on("force-ssl-redirect")
+def _covers(name: str, host: str) -> bool:
+    """Whether a certificate for a wildcard is one for a host: it stands for one label."""
+    return name.startswith("*.") and name[2:] == host.partition(".")[2]
+
+
+def _is_wider(name: str, host: str) -> bool:
+    return name != host and (name == EVERY or (name.startswith("*.") and host.endswith(name[1:])))
+
+
+def _names(spec: Document) -> list[str]:
+    virtual_host = _mapping(spec["virtualhost"])
+    return [str(virtual_host["fqdn"]), *_listed(virtual_host.get("aliases", []))]
+
+
+def _tls(spec: Document) -> str:
+    """The Secret of an HTTPProxy; empty without one."""
+    return str(_mapping(_mapping(spec["virtualhost"]).get("tls", {})).get("secretName", ""))
+
+
+def _spec_of(document: Document) -> Document:
+    return _mapping(document["spec"])
+
+
+def _mapping(found: object) -> Document:
+    return found if isinstance(found, dict) else {}
+
+
+def _listed(found: object) -> list[str]:
+    return found if isinstance(found, list) else []
 
 
 def _passed_through(host: str, places: list[Place]) -> Document:
     """The backend of the root path gets the connections as they are."""
-    root = next((it for it in places if it.path.path in {"", "/"}), places[0])
-    backend = root.path.backend.service
-    port = root.given.port(backend) if backend is not None else None
-    if backend is None or port is None:
-        return {}
+    root = next((it for it in places if it.text == "/"), places[0])
+    try:
+        backend = service(root)
+    except UnconvertibleError as error:
+        raise _HostError(root, "ssl-passthrough", str(error)) from None
     return {
         "virtualhost": {"fqdn": host, "tls": {"passthrough": True}},
-        "tcpproxy": {"services": [{"name": backend.name, "port": port}]},
+        "tcpproxy": {"services": [{"name": backend["name"], "port": backend["port"]}]},
     }
-
-
-def _app_roots(places: list[Place]) -> Iterator[Document]:
-    for it in places:
-        if path := it.given.value("app-root"):
-            redirect = {"path": path, "statusCode": 302}
-            yield {"conditions": [{"exact": "/"}], "requestRedirectPolicy": redirect}
-            return
 
 
 def _slug(host: str) -> str:

@@ -2,8 +2,11 @@
 
 `Exact` is one path. `Prefix` is a path and all below it, so it takes two routes here, where a
 prefix is compared character by character. As soon as one Ingress of a host has regular expressions,
-or rewrites, all other paths of that host are regular expressions at whose end anything may follow
-(ingress-nginx's user guide, "Regular expressions in paths").
+or rewrites, all paths of that host are regular expressions, whatever their type: without regard to
+case, and at their end anything may follow (ingress-nginx's user guide, "Regular expressions in
+paths"). nginx takes the first that matches, the longest written one first, as Envoy does with
+expressions here (`dag.ordering`). So each gets the same length on top; only `/`, which matches
+everything and comes last in both, stays a prefix. Elsewhere: rewritten paths (`rewrites`).
 """
 
 import re
@@ -12,89 +15,122 @@ from typing import NamedTuple
 
 from contour.conversion.told import Document
 from crds.ingress import HTTPIngressPath
-from dag.values import regexes
+from dag.values import paths, regexes
 
 
 class Match(NamedTuple):
-    """Conditions of a route, and what replaces the prefix that they match; None: it stays."""
+    """Conditions of a route, and what becomes of the requests that meet them."""
 
     conditions: tuple[Document, ...]
     replacement: str | None = None
+    """What replaces the prefix that they match; None: it stays."""
+    is_closed: bool = False
+    """Whether they are answered 503."""
+
+
+class Host(NamedTuple):
+    """What a path has to know of the others of its host."""
+
+    is_regex: bool
+    exact: frozenset[str]
+    """The paths of type Exact."""
 
 
 class UnconvertibleError(Exception):
     """A path whose meaning cannot be written as an HTTPProxy; the text says why."""
 
 
-def matches(path: HTTPIngressPath, target: str, *, is_regex: bool) -> list[Match]:
-    """The conditions of a path; `target`: the annotation `rewrite-target`, empty without one.
+def written(path: HTTPIngressPath) -> str:
+    """A path as nginx gets it."""
+    return path.path or "/"
 
-    Raises UnconvertibleError.
+
+def matches(path: HTTPIngressPath, host: Host) -> list[Match]:
+    """The conditions of a path that is not rewritten. Raises UnconvertibleError."""
+    text = written(path)
+    if host.is_regex:
+        return [Match((expression(text),))]
+    found = list(_plain(path, host))
+    for it in found:
+        for kind, value in it.items():
+            if refusal := paths.refusal(str(value), is_beginning=kind == "prefix"):
+                raise UnconvertibleError(f"{text!r} {refusal}")
+    return [Match((it,)) for it in found]
+
+
+def closed(path: HTTPIngressPath, host: Host) -> list[Match]:
+    """The conditions of all that a path may match, to close it.
+
+    Of a path that cannot be written they are those of its literal beginning.
     """
-    written = path.path or "/"
+    try:
+        found = matches(path, host)
+    except UnconvertibleError:
+        text = written(path)
+        start = beginning(text, is_regex=host.is_regex)
+        found = [Match(({"regex": _longer(start, text)} if host.is_regex else {"prefix": start},))]
+    return [it._replace(is_closed=True) for it in found]
+
+
+def _plain(path: HTTPIngressPath, host: Host) -> Iterator[Document]:
+    text = written(path)
+    bare = text.rstrip("/")
     if path.path_type == "Exact":
-        if target and target != written:
-            raise UnconvertibleError("the rewrite of an exact path has no counterpart")
-        return [Match(({"exact": written},))]
-    if target:
-        return list(_rewritten(written, target))
-    if is_regex:
-        return [Match((_expression(written),))]
-    if path.path_type == "ImplementationSpecific":
-        return [Match(({"prefix": written},))]
-    return [Match((it,)) for it in _below(written)]
+        yield {"exact": text}
+    elif path.path_type == "ImplementationSpecific":
+        yield {"prefix": text}
+    else:
+        yield {"prefix": f"{bare}/"}
+        if bare and bare not in host.exact:
+            yield {"exact": bare}
 
 
-def _below(path: str) -> Iterator[Document]:
-    """A path and all paths below it."""
-    bare = path.rstrip("/")
-    yield {"prefix": f"{bare}/"}
-    if bare:
-        yield {"exact": bare}
-
-
-def _expression(written: str) -> Document:
-    """nginx compares from the first character on, without regard to case."""
-    if _LITERAL.fullmatch(written):
-        return {"prefix": written}
-    body = written.removeprefix("^")
+def expression(text: str) -> Document:
+    """The condition for a path of a host with expressions. Raises UnconvertibleError."""
+    body = text.removeprefix("^")
+    if text == "/":
+        return {"prefix": "/"}
     if not body.startswith("/"):
-        raise UnconvertibleError(f"the expression {written!r} does not begin with /")
-    if why := regexes.refusal(body):
-        raise UnconvertibleError(f"the expression {written!r} {why}")
-    rest = body[1:-1] if body.endswith("$") else f"{body[1:]}.*"
-    return {"regex": f"/(?i:{rest})"}
+        raise UnconvertibleError(f"the expression {text!r} does not begin with /")
+    if _has_alternatives(body):
+        raise UnconvertibleError(f"the expression {text!r} has alternatives outside of a group")
+    found = _longer(body, text)
+    if refusal := regexes.refusal(found):
+        raise UnconvertibleError(f"{found!r} {refusal}")
+    return {"regex": found}
 
 
-_LITERAL = re.compile(r"/[\w\-./~%@:,=&+!]*")
-"""A path in which only dots could be meant as anything else than themselves."""
+def _longer(body: str, text: str) -> str:
+    """An expression that ranks as `text` does among those of its host: by its length.
+
+    A flag more has no effect but on that.
+    """
+    flags = "i" * (1 + min(len(text), _MOST) - min(len(body), _MOST))
+    return f"/(?{flags}:{body[1:]}.*)"
 
 
-def _rewritten(written: str, target: str) -> Iterator[Match]:
-    """The few forms in which a prefix is replaced and what follows it is kept."""
-    kept = re.fullmatch(r"(?P<to>/[^$]*)\$(?P<group>[12])", target)
-    for expression, group, has_bare in _FORMS:
-        found = re.fullmatch(expression, written)
-        if found is None or kept is None or kept["group"] != group:
-            continue
-        prefix, to = found["prefix"] or "/", kept["to"]
-        if has_bare and prefix != "/":
-            # The header is the path with its query; without it, /foobar would match as well.
-            below = {"name": ":path", "regex": f"{re.escape(prefix)}(?:[/?].*)?"}
-            yield Match(({"prefix": prefix}, {"header": below}), to)
-        else:
-            yield Match(({"prefix": prefix},), to if to != prefix else None)
-        return
-    if target == written and _LITERAL.fullmatch(written):
-        raise UnconvertibleError("all paths below it become this one path")
-    raise UnconvertibleError(
-        f"the rewrite of {written!r} to {target!r} is more than the replacement of a prefix"
-    )
+_MOST = 900
+"""Characters up to which ranks are kept: no expression has more than 1024."""
 
 
-_FORMS = (
-    (r"\^?(?P<prefix>/[\w\-./~%]*?)\(/\|\$\)\(\.\*\)\$?", "2", True),
-    (r"\^?(?P<prefix>/(?:[\w\-./~%]*/)?)\(\.\*\)\$?", "1", False),
-    (r"\^?(?P<prefix>/(?:[\w\-./~%]*/)?)\(\.\+\)\$?", "1", False),
-)
-"""The expression, the group that is kept, and whether the prefix matches without a slash, too."""
+def _has_alternatives(text: str) -> bool:
+    """Whether there is a | outside of all groups and classes."""
+    shorter = re.sub(r"\\.|\[\^?\]?[^\]]*\]", "", text)
+    while shorter != (found := re.sub(r"\([^()]*\)", "", shorter)):
+        shorter = found
+    return "|" in shorter
+
+
+def beginning(text: str, *, is_regex: bool) -> str:
+    """The characters with which all begins that a path matches; a dot may be any of them."""
+    if is_regex and _has_alternatives(text):
+        return "/"
+    body = text.removeprefix("^") if is_regex else text
+    found = _LITERAL.match(body)
+    start = found[0] if found else "/"
+    is_repeated = is_regex and body[len(start) : len(start) + 1] in {"?", "*", "{"}
+    return (start[:-1] if is_repeated else start) or "/"
+
+
+_LITERAL = re.compile(r"/[\w\-./~%@:,=&!]*", re.ASCII)
+"""Characters that mean themselves in an expression, and those before them."""

@@ -1,13 +1,14 @@
 """The routes of an HTTPProxy for one path of an Ingress."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from contour.conversion.ingressnginx import paths
 from contour.conversion.ingressnginx.annotations import Piece
 from contour.conversion.ingressnginx.given import Given
+from contour.conversion.ingressnginx.paths import Match
 from contour.conversion.told import Document
 from crds.ingress import HTTPIngressPath
 
@@ -19,25 +20,46 @@ class Place(NamedTuple):
     path: HTTPIngressPath
     piece: Piece
     """What the annotations of the Ingress add."""
+    is_left_out: bool = False
+    """Whether the Ingress is not converted."""
+    is_default: bool = False
+    """Whether it is the backend of what no path matches."""
+
+    @property
+    def text(self) -> str:
+        """The path as nginx gets it."""
+        return paths.written(self.path)
 
     @property
     def key(self) -> tuple[str, str]:
-        """Equal for the paths between which a canary chooses."""
-        return self.path.path, self.path.path_type
+        """Equal for the paths of which one counts, and between which a canary chooses."""
+        return self.text, self.path.path_type
+
+    @property
+    def target(self) -> str:
+        """What the path is rewritten to; empty if it is not."""
+        found = self.given.value("rewrite-target")
+        return found if found != self.text else ""
 
 
-def routes(place: Place, canary: Place | None, *, is_regex: bool) -> Iterator[Document]:
+def routes(place: Place, canary: Place | None, matches: Iterable[Match]) -> Iterator[Document]:
     """The routes of a path, with the canary that gets a part of its requests.
 
     Raises UnconvertibleError.
     """
-    target = place.given.value("rewrite-target")
-    for match in paths.matches(place.path, target, is_regex=is_regex):
-        if redirect := _redirect(place.given):
+    for match in matches:
+        if match.is_closed:
+            yield closed(match)
+        elif redirect := _redirect(place.given):
             yield {"conditions": list(match.conditions), "requestRedirectPolicy": redirect}
-            continue
-        for more, services in _split(place, canary):
-            yield _route(place, (*match.conditions, *more), match.replacement, services)
+        else:
+            for more, services in _split(place, canary):
+                yield _route(place, (*match.conditions, *more), match.replacement, services)
+
+
+def closed(match: Match) -> Document:
+    """The route of requests that are answered 503."""
+    return {"conditions": list(match.conditions), "directResponsePolicy": {"statusCode": 503}}
 
 
 def _route(
@@ -61,11 +83,11 @@ def _split(
     A header decides before a cookie, a cookie before the weight; `never` keeps a request away from
     the canary, whatever comes after it (ingress-nginx's user guide, "Canary").
     """
-    usual = _service(place)
+    usual = service(place)
     if canary is None:
         yield (), [usual]
         return
-    other = _service(canary)
+    other = service(canary)
     for chosen, refused in _chosen(canary.given):
         yield [chosen], [other]
         if refused:
@@ -99,7 +121,8 @@ def _cookie(name: str, value: str) -> Document:
     return {"cookie": {"name": name, "exact": value}}
 
 
-def _service(place: Place) -> dict[str, object]:
+def service(place: Place) -> dict[str, object]:
+    """The Service of a path. Raises UnconvertibleError."""
     backend = place.path.backend.service
     if backend is None:
         raise paths.UnconvertibleError("its backend is no Service")

@@ -7,11 +7,12 @@ import yaml
 from click.testing import CliRunner
 
 from contour.cli.convert import convert
-from tests.contour.conversion.ingressnginx.converting import ingress
+from contour.conversion.ingressnginx import given
+from tests.contour.conversion.ingressnginx.converting import HOST, ingress
 
 
-def _run(*arguments: str, given: str = "") -> tuple[int, str, str]:
-    done = CliRunner().invoke(convert, arguments, input=given)
+def _run(*arguments: str, text: str = "") -> tuple[int, str, str]:
+    done = CliRunner().invoke(convert, arguments, input=text)
     return done.exit_code, done.stdout, done.stderr
 
 
@@ -45,6 +46,42 @@ def test_other_classes_are_converted_on_demand(manifests: Path) -> None:
     assert [it["metadata"]["name"] for it in yaml.load_all(out, yaml.CSafeLoader)] == ["foreign"]
 
 
+def _broken(tmp_path: Path, **changes: object) -> Path:
+    """An Ingress for all of a host, and one with errors for a path of it."""
+    found = tmp_path / "broken.yaml"
+    broken = ingress(None, "/limited", name="broken")
+    broken["metadata"] |= changes.pop("metadata", {})
+    found.write_text(yaml.safe_dump_all([ingress(), broken | changes]))
+    return found
+
+
+UNQUOTED = {"annotations": {f"{given.PREFIX}auth-url": "https://a.com", "enable-cors": True}}
+
+
+def test_the_paths_of_an_ingress_with_errors_are_closed(tmp_path: Path) -> None:
+    code, out, told = _run("--from", "ingress-nginx", str(_broken(tmp_path, metadata=UNQUOTED)))
+    assert code == 1
+    assert "Ingress default/broken: metadata.annotations.enable-cors: must be text" in told
+    (document,) = yaml.load_all(out, yaml.CSafeLoader)
+    closed = [it for it in document["spec"]["routes"] if "directResponsePolicy" in it]
+    assert [it["conditions"] for it in closed] == [
+        [{"prefix": "/limited/"}],
+        [{"exact": "/limited"}],
+    ]
+
+
+@pytest.mark.parametrize("is_file", [True, False])
+def test_without_the_paths_of_an_ingress_its_hosts_are_left_out(
+    tmp_path: Path, *, is_file: bool
+) -> None:
+    rules = [{"host": HOST, "http": {"paths": [{"path": "limited"}]}}]
+    path = _broken(tmp_path, spec={"rules": rules})
+    arguments = ("--from", "ingress-nginx", str(path) if is_file else "-")
+    code, out, told = _run(*arguments, text="" if is_file else path.read_text())
+    assert (code, out.strip()) == (1, "")
+    assert f"{HOST} is left out" in told if is_file else "nothing is converted" in told
+
+
 @pytest.mark.parametrize("source", ["contour", "ingress-nginx"])
 def test_a_path_that_is_not_there_is_told(source: str) -> None:
     code, out, told = _run("--from", source, "nowhere.yaml")
@@ -53,7 +90,7 @@ def test_a_path_that_is_not_there_is_told(source: str) -> None:
 
 
 def test_nothing_is_told() -> None:
-    code, out, told = _run("--from", "contour", "-", given="kind: Service\n")
+    code, out, told = _run("--from", "contour", "-", text="kind: Service\n")
     assert (code, out, told) == (0, "", "warning: nothing of contour was found\n")
 
 

@@ -21,17 +21,25 @@ def ingress(
     path_type: str = "Prefix",
     name: str = "web",
     service: str = "api",
+    *,
+    created: str = "2024-01-01T00:00:00Z",
+    host: str = HOST,
     **spec: object,
 ) -> Document:
     """One path of one host; `spec` replaces parts of its specification."""
     backend = {"service": {"name": service, "port": {"number": 80}}}
     paths = [{"path": path, "pathType": path_type, "backend": backend}]
-    made = {"rules": [{"host": HOST, "http": {"paths": paths}}], **spec}
+    made = {"rules": [{"host": host, "http": {"paths": paths}}], **spec}
     short = {f"{given.PREFIX}{key}": value for key, value in (annotations or {}).items()}
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
-        "metadata": {"name": name, "namespace": "default", "annotations": short},
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "annotations": short,
+            "creationTimestamp": created,
+        },
         "spec": made,
     }
 

@@ -194,8 +194,6 @@ def test_each_annotation_is_converted_or_told(name: str) -> None:
             {"whitelist-source-range": "10.0.0.0/8", "denylist-source-range": "10.0.0.1"},
             "denylist-source-range",
         ),
-        ({"auth-tls-secret": "elsewhere/ca"}, "auth-tls-secret"),
-        ({"auth-tls-secret": "ca", "auth-tls-match-cn": "CN=a"}, "auth-tls-match-cn"),
         ({"configuration-snippet": "deny all;"}, "configuration-snippet"),
         ({"auth-of-tomorrow": "x"}, "auth-of-tomorrow"),
     ],
@@ -209,6 +207,90 @@ def test_an_ingress_with_a_guard_that_is_not_converted_is_left_out(
     (document,) = found.documents
     assert document["metadata"] == {"name": "other", "namespace": "default"}
     assert len(convert(written, without=[name]).documents) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"auth-tls-secret": "elsewhere/ca"}, "auth-tls-secret"),
+        ({"auth-tls-secret": "ca", "auth-tls-match-cn": "CN=a"}, "auth-tls-match-cn"),
+        ({"server-snippet": "deny all;"}, "server-snippet"),
+    ],
+)
+def test_a_guard_of_a_whole_host_leaves_all_of_it_out(given: dict[str, str], name: str) -> None:
+    found = convert(ingress(given, tls=TLS), ingress(None, "/other", name="other", tls=TLS))
+    assert found.documents == []
+    assert {it.field for it in found.told if it.is_left_out} == {f"{PREFIX}{name}", ""}
+
+
+@pytest.mark.parametrize(
+    ("tls", "expected"),
+    [
+        ([{"hosts": ["*.example.com"], "secretName": "wild"}], "wild"),
+        ([{"secretName": "any"}], "any"),
+        (
+            [
+                {"hosts": ["*.example.com"], "secretName": "wild"},
+                {"hosts": ["shop.example.com"], "secretName": "own"},
+            ],
+            "own",
+        ),
+        ([{"hosts": ["*.com"], "secretName": "wide"}], None),
+        ([{"hosts": ["other.example.com"], "secretName": "other"}], None),
+    ],
+)
+def test_the_secret_of_a_host_is_found_or_the_host_is_left_out(
+    tls: list[Document], expected: str | None
+) -> None:
+    found = convert(ingress({"auth-tls-secret": "default/ca"}, tls=tls))
+    specs = [it["spec"] for it in found.documents]
+    assert [at(it, "virtualhost.tls.secretName") for it in specs] == [expected] * bool(expected)
+    assert all(at(it, "virtualhost.tls.clientValidation.caSecret") == "ca" for it in specs)
+    assert [it.is_left_out for it in found.told] == [True] * (not expected)
+
+
+def test_certificates_of_clients_are_not_left_out_with_tls() -> None:
+    found = convert(ingress({"auth-tls-secret": "default/ca"}), ingress(None, "/a", name="other"))
+    assert found.documents == []
+    assert [it.field for it in found.told if it.is_left_out] == [f"{PREFIX}auth-tls-secret"]
+
+
+def test_a_host_keeps_what_an_ingress_that_is_left_out_says_of_all_of_it() -> None:
+    guarding = ingress({"auth-tls-secret": "ca", "limit-rps": "5"}, "/limited", tls=TLS)
+    (document,) = convert(guarding, ingress(name="other")).documents
+    assert at(document, "spec.virtualhost.tls") == {
+        "secretName": "shop",
+        "clientValidation": {"caSecret": "ca"},
+    }
+
+
+def test_a_host_that_is_left_out_is_closed_over_tls_where_a_wider_one_has_it() -> None:
+    wide = ingress(
+        name="wide", host="*.example.com", tls=[{"hosts": ["*.example.com"], "secretName": "wild"}]
+    )
+    _, document = convert(wide, ingress({"limit-rps": "5"})).documents
+    assert at(document, "metadata.name") == "web-shop-example-com-left-out"
+    assert at(document, "spec.virtualhost.tls.secretName") == "wild"
+    assert at(document, "spec.routes.0.directResponsePolicy.statusCode") == 503
+
+
+def test_the_aliases_of_the_oldest_ingress_count() -> None:
+    made = [
+        ingress({"server-alias": alias}, path, name=alias[0], created=f"{year}-01-01T00:00:00Z")
+        for alias, path, year in (
+            ("b.example.com", "/b", 2022),
+            ("a.example.com other.example.com", "/a", 2021),
+            ("c.example.com", "/c", 2023),
+        )
+    ]
+    found = convert(*made, ingress(name="other", host="other.example.com"))
+    (document, *_) = found.documents
+    assert at(document, "spec.virtualhost.aliases") == ["a.example.com"]
+    assert sorted(it.subject for it in found.told) == [
+        "Ingress default/a",
+        "Ingress default/b",
+        "Ingress default/c",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Requests to converted Ingresses are answered as ingress-nginx answers them."""
 
+import re
+
 import pytest
 
 from tests.contour.conversion.ingressnginx.converting import HOST, answers, convert, ingress
@@ -31,6 +33,8 @@ REGEX = "ImplementationSpecific"
         ("/a(/|$)(.*)", REGEX, {"rewrite-target": "/x/$2"}, {"/a/b": "api/x/b"}),
         ("/a/(.*)", REGEX, {"rewrite-target": "/$1"}, {"/a/b": "api/b", "/a": "404"}),
         ("/(.*)", REGEX, {"rewrite-target": "/$1"}, {"/a/b": "api/a/b"}),
+        ("/a/(.+)", REGEX, {"rewrite-target": "/$1"}, {"/a/b": "api/b", "/a/": "404"}),
+        ("/", "Prefix", {"rewrite-target": "/"}, {"/a": "api/a"}),
         (
             "/",
             "Prefix",
@@ -114,3 +118,100 @@ def test_what_no_path_takes_goes_to_the_default_backend() -> None:
     assert answers(found, "/a", "/b") == ["api/a", "other/b"]
     alone = convert(ingress(rules=[], defaultBackend=backend))
     assert answers(alone, "http://any.example.com/") == ["other/"]
+
+
+AUTH = {"auth-url": "https://auth.example.com"}
+RANGES = {"whitelist-source-range": "10.0.0.0/8"}
+
+
+@pytest.mark.parametrize(
+    ("path", "path_type", "annotations", "expected"),
+    [
+        ("/a", "Prefix", AUTH, {"/a": "503", "/a/b": "503", "/ab": "other/ab"}),
+        ("/a", "Exact", AUTH, {"/a": "503", "/a/b": "other/a/b"}),
+        ("/a", REGEX, AUTH, {"/a": "503", "/ab": "503", "/A": "other/A"}),
+        ("/a", REGEX, {**AUTH, "use-regex": "true"}, {"/Ab": "503", "/b": "other/b"}),
+        ("/a(/|$)(.*)", REGEX, {**RANGES, "rewrite-target": "/$1$2"}, {"/A/b": "503"}),
+        ("/a", "Prefix", {"rewrite-target": "/x"}, {"/a/b": "503", "/b": "other/b"}),
+        # What cannot be written is closed from its literal beginning on.
+        ("/ab?(?!c)", REGEX, {"use-regex": "true"}, {"/ac": "503", "/b": "other/b"}),
+        ("/ä", "Prefix", {}, {"/%C3%A4": "503"}),
+        ("/a|/b", REGEX, {"use-regex": "true"}, {"/x/b": "503"}),
+    ],
+)
+def test_a_path_that_is_left_out_is_closed(
+    path: str, path_type: str, annotations: dict[str, str], expected: dict[str, str]
+) -> None:
+    rest = ingress(None, "/", name="rest", service="other")
+    found = convert(ingress(annotations, path, path_type), rest)
+    assert any("503" in it.text for it in found.told)
+    assert any(it.is_left_out for it in found.told)
+    assert dict(zip(expected, answers(found, *expected), strict=True)) == expected
+
+
+@pytest.mark.parametrize("wider", ["*.example.com", ""])
+def test_a_host_that_is_left_out_is_not_served_by_a_wider_one(wider: str) -> None:
+    made = convert(
+        ingress({**AUTH, "server-alias": "b.example.com"}, "/a"),
+        ingress(name="wide", host=wider, service="other"),
+    )
+    others = ("http://b.example.com/", "http://c.example.com/")
+    assert answers(made, "/a", "/b", *others) == ["503", "503", "503", "other/"]
+
+
+@pytest.mark.parametrize("first", ["auth", "other"])
+def test_of_two_ingresses_for_a_path_the_oldest_counts(first: str) -> None:
+    years = {"auth": 2024, "other": 2024, first: 2023}
+    found = convert(
+        ingress(AUTH, "/a", name="auth", created=f"{years['auth']}-01-01T00:00:00Z"),
+        ingress(None, "/a", name="other", created=f"{years['other']}-01-01T00:00:00Z"),
+        ingress(name="rest", service="other"),
+    )
+    assert answers(found, "/a") == ["503" if first == "auth" else "api/a"]
+    assert [it.subject for it in found.told if "comes first" in it.text] == [
+        f"Ingress default/{'other' if first == 'auth' else 'auth'}"
+    ]
+
+
+def test_an_exact_path_comes_before_the_same_prefix() -> None:
+    found = convert(
+        ingress(None, "/a", "Exact", name="exact"),
+        ingress(None, "/a", "Prefix", name="prefix", service="other"),
+    )
+    assert answers(found, "/a", "/a/b") == ["api/a", "other/a/b"]
+    assert found.told == []
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        # All paths are expressions, whatever their type, and the longest one comes first.
+        (["Prefix /a", "Prefix /"], {"/A/b": "0", "/ab": "0", "/b": "1"}),
+        (["Exact /a", "Prefix /"], {"/A": "0", "/a/b": "0"}),
+        (["Regex /a/.*/x", "Regex /a/v1/long/", "Prefix /"], {"/a/v1/long/x": "1", "/a/b/x": "0"}),
+        (["Regex /a.c", "Regex /ab."], {"/abc": "1"}),
+        (["Regex /v[0-9]$", "Regex /v"], {"/v1": "0", "/v1/x": "1"}),
+        # A rewritten path is a prefix here: only with regard to case.
+        (["Regex /a(/|$)(.*)", "Prefix /"], {"/a/b": "0", "/A/b": "503", "/ab": "1"}),
+        (
+            ["Regex /a(/|$)(.*)", "Regex /a/b(/|$)(.*)"],
+            {"/a/b/c": "1", "/a/B/c": "503", "/a/c": "0"},
+        ),
+        (["Regex /a(/|$)(.*)", "Prefix /a/secret/place"], {"/a/secret/place": "1", "/a/b": "0"}),
+        # It would come after a shorter expression, to which it does not belong.
+        (["Regex /a/b(/|$)(.*)", "Prefix /a", "Prefix /"], {"/a/b": "503", "/a/c": "1"}),
+        (["Regex /a/(.*)", "Regex /a(/|$)(.*)", "Prefix /"], {"/a/b": "503", "/b": "2"}),
+    ],
+)
+def test_the_paths_of_a_host_with_expressions(paths: list[str], expected: dict[str, str]) -> None:
+    """Each path sends its requests to a place of its own: by a rewrite, or by a redirect."""
+    made = []
+    for index, written in enumerate(paths):
+        path_type, _, path = written.replace("Regex", REGEX).partition(" ")
+        target = {"rewrite-target": f"/{index}/${path.count('(')}"}
+        other = {"use-regex": "true", "permanent-redirect": f"http://{index}"}
+        made.append(ingress(target if "(" in path else other, path, path_type, name=f"i{index}"))
+    found = [
+        re.search(r"503|(?<=//)\d|(?<=api/)\d", it) for it in answers(convert(*made), *expected)
+    ]
+    assert [it and it[0] for it in found] == list(expected.values())
