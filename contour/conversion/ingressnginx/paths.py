@@ -92,6 +92,8 @@ def expression(text: str) -> Document:
         return {"prefix": "/"}
     if not body.startswith("/"):
         raise UnconvertibleError(f"the expression {text!r} does not begin with /")
+    if refusal := regexes.refusal(body):
+        raise UnconvertibleError(f"the expression {text!r} {refusal}")
     if _has_alternatives(body):
         raise UnconvertibleError(f"the expression {text!r} has alternatives outside of a group")
     found = _longer(body, text)
