@@ -29,6 +29,17 @@ class ShownDifference(TypedDict):
     where it is about none, or none is known."""
 
 
+class ShownUncompared(TypedDict):
+    """A route whose requests may be answered differently, or not: that is not known."""
+
+    fleet: str
+    listener: str
+    host: str
+    what: str
+    """Its match, such as `/cart*, with 1 header condition`."""
+    objects: list[Subject]
+
+
 class Sent(TypedDict):
     """What the Envoys of a fleet would be sent."""
 
@@ -44,5 +55,6 @@ class Compared(TypedDict):
     """How two sets of manifests differ."""
 
     differences: list[ShownDifference]
+    uncompared: list[ShownUncompared]
     fleets: dict[str, Sent]
     """By name; those to which nothing would be sent are left out."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from contour.answers.compared import Compared, Sent, ShownDifference
+from contour.answers.compared import Compared, Sent, ShownDifference, ShownUncompared
 from contour.answers.subjects import named
 from contour.cli import options, output, running, source, waiting
 
@@ -45,9 +45,10 @@ def diff(
 
     Both sides are evaluated as Envoy would read them; no Envoy is asked. Marked with !! is what
     hurts: a host or port that is served no more, a guard that is gone, connections that end, pods
-    that are replaced. In a cluster the manifests are what would be applied to it: objects that
-    they do not name stay. Exit code 0 means no difference, 1 differences, 2 that a path cannot be
-    read or that no instance runs, as for `kubectl diff`.
+    that are replaced; with ?? a route that could not be compared. In a cluster the manifests are
+    what would be applied to it: objects that they do not name stay. Exit code 0 means no
+    difference, 1 differences or such routes, 2 that a path cannot be read or that no instance
+    runs, as for `kubectl diff`.
     """
     from contour import localbackends
     from contour.cli import manifestinput
@@ -77,24 +78,25 @@ def diff(
         click.echo("\n".join(_lines(found)))
     else:
         output.document(found, format_)
-    if found["differences"] or found["fleets"]:
+    if any(found.values()):
         sys.exit(1)
 
 
 def _lines(found: Compared) -> Iterator[str]:
-    place: tuple[str, ...] = ()
-    for it in found["differences"]:
-        here = (it["fleet"], it["listener"], it["host"])
-        if here != place:
-            place = here
-            yield _place(it)
-        yield from _difference(it)
+    told = [(_where(it), _difference(it)) for it in found["differences"]]
+    told += [(_where(it), _uncompared(it)) for it in found["uncompared"]]
+    place = ""
+    for where, lines in told:
+        if where != place:
+            yield where
+        place = where
+        yield from lines
     for name, sent in found["fleets"].items():
         yield f"Envoys of the fleet {name} are sent: {_sent(sent)}"
     yield _summed(found)
 
 
-def _place(it: ShownDifference) -> str:
+def _where(it: ShownDifference | ShownUncompared) -> str:
     where = f"listener {it['listener']}" if it["listener"] else f"fleet {it['fleet']}"
     if not it["fleet"]:
         return "everything"
@@ -113,6 +115,12 @@ def _difference(it: ShownDifference) -> Iterator[str]:
         yield f"     such as {it['example']}"
 
 
+def _uncompared(it: ShownUncompared) -> Iterator[str]:
+    yield f"?? {it['what']}: not compared, since no request is known that this route takes"
+    if whose := ", ".join(map(named, it["objects"])):
+        yield f"     by {whose}"
+
+
 def _sent(sent: Sent) -> str:
     kinds: tuple[Literal["added", "changed", "removed"], ...] = ("added", "changed", "removed")
     parts = [
@@ -125,9 +133,10 @@ def _sent(sent: Sent) -> str:
 
 
 def _summed(found: Compared) -> str:
-    if not found["differences"]:
+    count, unknown = len(found["differences"]), len(found["uncompared"])
+    if not count and not unknown:
         return "no request is answered differently"
-    count = len(found["differences"])
     harms = sum(it["harm"] is not None for it in found["differences"])
-    told = f"{count} difference{'s' if count > 1 else ''}"
-    return f"{told}, {harms} harmful" if harms else told
+    told = f"{count or 'no'} difference{'' if count == 1 else 's'}"
+    told += f", {harms} harmful" if harms else ""
+    return told + (f"; {unknown} route{'s' if unknown > 1 else ''} not compared" if unknown else "")

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from contour.answers.compared import Compared, Sent, ShownDifference
+from contour.answers.compared import Compared, Sent, ShownDifference, ShownUncompared
 from contour.offline.rendering import SECTIONS, Fleets
 from contour.status.rows import plain_subject
 from contour.xds import resources
 from contour.xds.resources import Name, Resource
-from dag.comparison import Difference, worlds
+from dag.comparison import Difference, Uncompared, worlds
 from dag.evaluation.places import World
 from dag.evaluation.requests import Request
 
@@ -18,12 +18,13 @@ _CHAIN = "chain/"
 
 def compared(old: tuple[World, Fleets], new: tuple[World, Fleets]) -> Compared:
     """Everything that differs; both sides have settled."""
-    found = worlds.differences(old[0], new[0])
+    found = list(worlds.differences(old[0], new[0]))
     names = sorted(old[1].by_name.keys() | new[1].by_name.keys())
     held = ((it, old[1].by_name.get(it, {}), new[1].by_name.get(it, {})) for it in names)
     sent = {name: _sent(one, other) for name, one, other in held}
     return {
-        "differences": list(map(_shown, found)),
+        "differences": [_shown(it) for it in found if isinstance(it, Difference)],
+        "uncompared": [_shown_route(it) for it in found if isinstance(it, Uncompared)],
         "fleets": {name: it for name, it in sent.items() if _is_something(it)},
     }
 
@@ -41,6 +42,17 @@ def _shown(found: Difference) -> ShownDifference:
         "objects": [plain_subject(it) for it in found.objects],
         "harm": found.harm,
         "example": _asked(found.example),
+    }
+
+
+def _shown_route(found: Uncompared) -> ShownUncompared:
+    fleet, listener, host = found.place
+    return {
+        "fleet": fleet,
+        "listener": listener,
+        "host": host,
+        "what": found.what,
+        "objects": [plain_subject(it) for it in found.objects],
     }
 
 

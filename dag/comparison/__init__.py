@@ -1,11 +1,12 @@
 """What would be answered differently if other objects were there: for `contour diff`.
 
 Two worlds that have settled are compared by host, and a host by its requests: for each route of
-either side a request is made up that it takes, and both sides say what they do with it. So a
+either side requests are made up that it takes, and both sides say what they do with them. So a
 change that no request notices, such as that of a shadowed route, is no difference, and one that
-many requests notice is told once for each route. Nodes are compared, not texts. A path by regular
-expression has no request that could be made up, unless it is plain text: such routes are compared
-by their match. Elsewhere: the requests (`requests`), what a route does (`effects`).
+many requests notice is told once for each route. Nodes are compared, not texts. A route that no
+made-up request reaches is compared by its match, or told as not compared. Elsewhere: the requests
+(`requests`), texts for expressions in them (`samples`), routes without any (`unreached`), what a
+route does (`effects`).
 """
 
 from typing import Literal, NamedTuple
@@ -35,3 +36,13 @@ class Difference(NamedTuple):
     harm: Harm | None = None
     example: Request | None = None
     """One that is answered differently; None where it is about no request, or none is known."""
+
+
+class Uncompared(NamedTuple):
+    """A route of which nobody knows whether its requests are answered as before."""
+
+    place: nodes.HostKey
+    what: str
+    """Its match, as in a difference."""
+    objects: tuple[ObjectRef, ...]
+    """Whose route it is."""

@@ -54,6 +54,7 @@ def _aspects(
     policies = guards.in_force(host.policies, route.policies)
     aspects = {
         "answer": _bare(route.action),
+        "share of requests": _drawn(route.match.drawn),
         "request_headers": route.request_headers,
         "response_headers": route.response_headers,
         **(_parts(route.action) if how else {}),
@@ -61,6 +62,11 @@ def _aspects(
         "token provider": _provider(host, policies),
     }
     return {name: value for name, value in aspects.items() if value not in _NOTHING}
+
+
+def _drawn(number: int | None) -> str | None:
+    """The share that is drawn for a route, of the requests that come so far."""
+    return None if number is None else f"{number * 100 / nodes.MILLION:g}%"
 
 
 def _provider(host: nodes.VirtualHost, policies: nodes.Policies) -> nodes.JwtProvider | None:
@@ -90,8 +96,13 @@ def _bare(action: nodes.Action) -> object:
         return action
     is_all = len(action.backends) == 1
     ports = (it.cluster.port if it.cluster is not None else None for it in action.backends)
-    bare = (replace(it, cluster=None) for it in action.backends)
+    weights = (min(it.weight, 1) if is_all else it.weight for it in action.backends)
+    bare = map(_without_cluster, action.backends, weights)
     return tuple(Share(one, port, is_all) for one, port in zip(bare, ports, strict=True))
+
+
+def _without_cluster(backend: nodes.Backend, weight: int) -> nodes.Backend:
+    return replace(backend, cluster=None, weight=weight)
 
 
 def _parts(action: nodes.Action) -> Mapping[str, object]:

@@ -1,53 +1,57 @@
 """How the routes of one host differ between two worlds."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
-from itertools import islice, product
+from itertools import islice
 from typing import NamedTuple
 
 from crds.meta import ObjectRef
 from crds.records import replace
 from dag import hosts, listeners, nodes
-from dag.comparison import Difference, Harm, effects, requests
+from dag.comparison import Difference, Harm, Uncompared, effects, requests, unreached
+from dag.comparison.unreached import Routes, Takers
 from dag.evaluation import evaluator, matching
 from dag.evaluation.places import World
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer
-from dag.findings.routes import shown
+from dag.findings.routes import covers, shown
 from dag.values import hostnames
 
-Taken = tuple[nodes.VirtualHost, nodes.Route]
-"""A host, and its route that takes a request."""
 
-
-def differences(before: World, after: World, key: nodes.HostKey) -> Iterator[Difference]:
+def differences(
+    before: World, after: World, key: nodes.HostKey
+) -> Iterator[Difference | Uncompared]:
     """Each request that is answered differently, told once for each pair of routes."""
-    old, new = _serving(before, key), _serving(after, key)
-    if old == new:
+    sides = _Sides(_serving(before, key), _serving(after, key))
+    if sides.old == sides.new:
         return
-    told: set[tuple[nodes.Route | None, nodes.Route | None]] = set()
+    old, new = sides.routes
+    told: set[Takers] = set()
+    reached: set[int] = set()
     listener = nodes.ListenerKey(key.fleet, key.listener)
     at = after.answer(listeners.listener, listener) or before.answer(listeners.listener, listener)
-    for match in _matches(old, new):
-        for request in requests.made_up(key.host, at, match):
-            found = _Pair(_taking(old, request), _taking(new, request), match)
-            for it in _told(key, found, told):
+    for match, request in _requests(key.host, at, old, new):
+        for takers in _pairs(_taking(old, request), _taking(new, request)):
+            reached.update(map(id, takers))
+            for it in _told(key, sides, takers, match, told):
                 yield it._replace(example=_example(before, after, it, request))
-        if isinstance(match.path, nodes.Regex):
-            found = _Pair(_having(old, match), _having(new, match), match)
-            yield from _told(key, found, told)
+    for left in unreached.routes(key.host, old, new, reached):
+        match = left.route.match
+        if left.takers is None:
+            yield Uncompared(key, shown(match), (left.route.origin,))
+        else:
+            yield from _told(key, sides, left.takers, match, told)
 
 
-class _Pair(NamedTuple):
-    """What two sides do with a request."""
+class _Sides(NamedTuple):
+    """What serves a host before and after, if anything."""
 
-    old: Taken | None
-    new: Taken | None
-    match: nodes.Match
+    old: nodes.VirtualHost | None
+    new: nodes.VirtualHost | None
 
     @property
-    def routes(self) -> tuple[nodes.Route | None, nodes.Route | None]:
-        return (self.old[1] if self.old else None, self.new[1] if self.new else None)
+    def routes(self) -> tuple[Routes, Routes]:
+        return (self.old.routes if self.old else (), self.new.routes if self.new else ())
 
 
 def _serving(world: World, key: nodes.HostKey) -> nodes.VirtualHost | None:
@@ -57,22 +61,48 @@ def _serving(world: World, key: nodes.HostKey) -> nodes.VirtualHost | None:
     return next((it for it in found if it is not None), None)
 
 
-def _matches(*sides: nodes.VirtualHost | None) -> Iterator[nodes.Match]:
-    """Those of all routes; and of what is not on both sides, what it shares with the others."""
-    routes = [side.routes if side is not None else () for side in sides]
-    every = list(dict.fromkeys(it.match for side in routes for it in side))
-    yield from every
-    changed = dict.fromkeys(it.match for it in _changed(*routes))
-    for one, other in islice(product(changed, every), _MOST_PAIRS):
-        if one != other and (both := requests.joined(one, other)) is not None:
-            yield both
+def _requests(
+    host: str, at: nodes.Listener | None, old: Routes, new: Routes
+) -> Iterator[tuple[nodes.Match, Request]]:
+    """Requests for all routes, each once, with the match for which it was made."""
+    seen: set[Request] = set()
+    for match, asked in _matches(old, new):
+        for request in requests.made_up(host, at, *asked):
+            if request not in seen:
+                seen.add(request)
+                yield match, request
+
+
+def _matches(old: Routes, new: Routes) -> Iterator[tuple[nodes.Match, tuple[nodes.Match, ...]]]:
+    """Those of all routes; and of what is not on both sides, what it shares with the others, and
+    what those leave to it. Each with the matches that it consists of."""
+    every = list(dict.fromkeys(it.match for it in (*old, *new)))
+    yield from ((it, (it,)) for it in every)
+    changed = dict.fromkeys(it.match for it in _changed(old, new))
+    for one, other in islice(_meetings(changed, every), _MOST_PAIRS):
+        both = requests.joined(one, other)
+        if both is not None and not covers(one, other) and not covers(other, one):
+            yield both, (one, other)
+    for one in changed:
+        if (rest := requests.others_left(one, every)) is not None:
+            yield one, (one, rest)
 
 
 _MOST_PAIRS = 10_000
 """Pairs of matches of a host that are looked at for requests that both take."""
 
 
-def _changed(old: tuple[nodes.Route, ...], new: tuple[nodes.Route, ...]) -> Iterator[nodes.Route]:
+def _meetings(
+    some: Iterable[nodes.Match], every: Iterable[nodes.Match]
+) -> Iterator[tuple[nodes.Match, nodes.Match]]:
+    """Each of some with each other one of all, once."""
+    left = dict.fromkeys(every)
+    for one in some:
+        del left[one]
+        yield from ((one, other) for other in left)
+
+
+def _changed(old: Routes, new: Routes) -> Iterator[nodes.Route]:
     """The routes that came, went, or stand elsewhere."""
     for tag, start, end, first, last in SequenceMatcher(None, old, new, False).get_opcodes():
         if tag != "equal":
@@ -80,35 +110,38 @@ def _changed(old: tuple[nodes.Route, ...], new: tuple[nodes.Route, ...]) -> Iter
             yield from new[first:last]
 
 
-def _taking(side: nodes.VirtualHost | None, request: Request) -> Taken | None:
-    for route in side.routes if side is not None else ():
-        if (
-            route.match.drawn is None
-            and next(matching.failures(route.match, request), None) is None
-        ):
-            return (side, route) if side is not None else None
-    return None
+def _taking(routes: Routes, request: Request) -> list[nodes.Route | None]:
+    """The routes that take a request: those that get a drawn share of it, then the one that gets
+    the rest; None if no route does."""
+    found: list[nodes.Route | None] = []
+    for route in routes:
+        if next(matching.failures(route.match, request), None) is None:
+            found.append(route)
+            if route.match.drawn is None:
+                return found
+    return [*found, None]
 
 
-def _having(side: nodes.VirtualHost | None, match: nodes.Match) -> Taken | None:
-    for route in side.routes if side is not None else ():
-        if route.match == match:
-            return (side, route) if side is not None else None
-    return None
+def _pairs(old: list[nodes.Route | None], new: list[nodes.Route | None]) -> Iterator[Takers]:
+    """Share by share; a side that has fewer goes on with its last one."""
+    for number in range(max(len(old), len(new))):
+        yield old[min(number, len(old) - 1)], new[min(number, len(new) - 1)]
 
 
 def _told(
-    key: nodes.HostKey,
-    found: _Pair,
-    told: set[tuple[nodes.Route | None, nodes.Route | None]],
+    key: nodes.HostKey, sides: _Sides, takers: Takers, match: nodes.Match, told: set[Takers]
 ) -> Iterator[Difference]:
-    if found.routes in told:
+    if takers in told:
         return
-    told.add(found.routes)
-    whose = tuple(sorted({it.origin for it in found.routes if it is not None}))
-    for it in effects.changes(found.old, found.new):
-        harm = _harm(found.old, found.new, it)
-        yield Difference(key, shown(found.match), it.aspect, it.before, it.after, whose, harm)
+    told.add(takers)
+    whose = tuple(sorted({it.origin for it in takers if it is not None}))
+    old, new = (
+        (host, route) if host is not None and route is not None else None
+        for host, route in zip(sides, takers, strict=True)
+    )
+    for it in effects.changes(old, new):
+        harm = _harm(*takers, it)
+        yield Difference(key, shown(match), it.aspect, it.before, it.after, whose, harm)
 
 
 def _example(before: World, after: World, found: Difference, request: Request) -> Request | None:
@@ -129,7 +162,7 @@ def _seen(answer: Answer) -> Answer:
     return replace(answer, route=None, cause="", may_be_refused=False)
 
 
-def _harm(old: Taken | None, new: Taken | None, change: effects.Change) -> Harm | None:
+def _harm(old: nodes.Route | None, new: nodes.Route | None, change: effects.Change) -> Harm | None:
     if change.is_loss:
         return "unguarded"
     if change.aspect != "answer" or not _serves(old):
@@ -137,11 +170,11 @@ def _harm(old: Taken | None, new: Taken | None, change: effects.Change) -> Harm 
     return None if _serves(new) else "closed"
 
 
-def _serves(found: Taken | None) -> bool:
+def _serves(route: nodes.Route | None) -> bool:
     """Whether requests are forwarded or sent elsewhere, and not just refused."""
-    if found is None:
+    if route is None:
         return False
-    action = found[1].action
+    action = route.action
     if isinstance(action, nodes.Respond):
         return action.status < 400
     return not isinstance(action, nodes.Forward) or any(it.cluster for it in action.backends)

@@ -1,38 +1,40 @@
-"""Requests that a route takes, made up from what it asks for."""
+"""Requests that routes take, made up from what these ask for."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from dag import nodes
+from dag.comparison.samples import MOST, crossed, samples
 from dag.evaluation import matching
 from dag.evaluation.requests import Request
-from dag.values import hostnames
+from dag.values import hostnames, paths
 
 
-def made_up(host: str, at: nodes.Listener | None, match: nodes.Match) -> Iterator[Request]:
-    """A few requests that the match takes; none where a regular expression is not plain text."""
-    is_secure = at is not None and at.protocol == "HTTPS"
-    headers = [it for it in map(_header, match.headers) if it is not None]
-    if match.is_grpc:
-        headers.append(("content-type", "application/grpc"))
-    cookies = "; ".join(f"{it.name}={it.value}" for it in match.cookies)
-    headers += [("cookie", cookies)] if cookies else []
-    queries = "&".join(f"{it.name}={_value(it.value)}" for it in match.queries)
-    for path in _paths(match.path):
+def made_up(host: str, at: nodes.Listener | None, *matches: nodes.Match) -> Iterator[Request]:
+    """A few requests that all of the matches take; none where no values are found for them."""
+    headers, queries = _headers(matches), _queries(matches)
+    names, methods = _names(host, headers), _methods(headers)
+    plain = {name: it for name, it in headers.items() if name not in _PSEUDO}
+    values = (*map(_values, plain.values()), *map(_parameters, queries.values()))
+    for name, method, path, *rest in _every(names, methods, _paths(matches, headers), *values):
+        sent = list(zip((*plain, *queries), rest, strict=True))
         request = Request(
-            host=_name(host),
-            path=path + (f"?{queries}" if queries else ""),
-            method=match.method or "GET",
-            headers=tuple(headers),
+            host=str(name),
+            path=_with_query(str(path), [f"{key}={it}" for key, it in sent[len(plain) :]]),
+            method=str(method),
+            headers=tuple((key, it) for key, it in sent[: len(plain)] if it is not None),
             port=at.port if at is not None else 80,
-            is_secure=is_secure,
+            is_secure=at is not None and at.protocol == "HTTPS",
         )
-        if next(matching.failures(match, request), None) is None:
+        if not any(failure for match in matches for failure in matching.failures(match, request)):
             yield request
 
 
 def joined(one: nodes.Match, other: nodes.Match) -> nodes.Match | None:
     """A match of requests that both take, if there can be some; the narrower of both paths."""
     if one.method and other.method and one.method != other.method:
+        return None
+    if not _meet(one.path, other.path):
         return None
     return nodes.Match(
         _narrower(one.path, other.path),
@@ -44,6 +46,27 @@ def joined(one: nodes.Match, other: nodes.Match) -> nodes.Match | None:
     )
 
 
+def others_left(match: nodes.Match, every: Iterable[nodes.Match]) -> nodes.Match | None:
+    """A match of requests that do not meet conditions by which something must not be so; None
+    where the matches have no such conditions on headers that this one leaves open."""
+    own = {it.name for it in match.headers}
+    met = {it.name: it for one in every for it in one.headers if it.inverted}
+    left = (nodes.HeaderMatch(it.name, it.value) for it in met.values() if it.name not in own)
+    found = nodes.Match(headers=tuple(left))
+    return found if found.headers else None
+
+
+def _meet(one: nodes.Path, other: nodes.Path) -> bool:
+    """Whether a path may be as both want it; of expressions that is not known."""
+    if isinstance(one, nodes.Exact):
+        return matching.is_path(other, one.path)
+    if isinstance(other, nodes.Exact):
+        return matching.is_path(one, other.path)
+    if isinstance(one, nodes.Regex) or isinstance(other, nodes.Regex):
+        return True
+    return one.path.startswith(other.path) or other.path.startswith(one.path)
+
+
 def _narrower(one: nodes.Path, other: nodes.Path) -> nodes.Path:
     if isinstance(one, nodes.Exact) or isinstance(other, nodes.Exact):
         return one if isinstance(one, nodes.Exact) else other
@@ -52,33 +75,154 @@ def _narrower(one: nodes.Path, other: nodes.Path) -> nodes.Path:
     return one if len(one.path) >= len(other.path) else other
 
 
-def _name(host: str) -> str:
-    return host.replace("*", "any", 1) if hostnames.is_wildcard(host) else host
+Choices = Sequence[str | None]
+"""What may be sent in one place; None: nothing."""
+
+_Headers = Mapping[str, Sequence[nodes.HeaderMatch]]
+_PSEUDO = frozenset({":method", ":path", ":authority", "host"})
+_CALL = nodes.HeaderMatch("content-type", nodes.ValueMatch("regex", r"application/grpc(\+.+)?"))
 
 
-def _paths(path: nodes.Path) -> Iterator[str]:
+def _headers(matches: Iterable[nodes.Match]) -> _Headers:
+    """The conditions on each header; cookies, the method and the content type of calls are some."""
+    found: dict[str, list[nodes.HeaderMatch]] = {}
+    for match in matches:
+        method = nodes.HeaderMatch(":method", nodes.ValueMatch("exact", match.method))
+        cookies = (nodes.ValueMatch("regex", it.expression) for it in match.cookies)
+        for wanted in (
+            *((method,) if match.method else ()),
+            *match.headers,
+            *(nodes.HeaderMatch("cookie", it) for it in cookies),
+            *((_CALL,) if match.is_grpc else ()),
+        ):
+            found.setdefault(wanted.name, []).append(wanted)
+    return found
+
+
+def _queries(matches: Iterable[nodes.Match]) -> Mapping[str, Sequence[nodes.ValueMatch]]:
+    found: dict[str, list[nodes.ValueMatch]] = {}
+    for it in (query for match in matches for query in match.queries):
+        found.setdefault(it.name, []).append(it.value)
+    return found
+
+
+def _every(*places: Choices) -> list[tuple[str | None, ...]]:
+    found: list[tuple[str | None, ...]] = [()]
+    for choices in places:
+        found = [(*some, one) for some, one in crossed(found, choices)]
+    return found
+
+
+def _names(host: str, headers: _Headers) -> Choices:
+    """Names for which the host stands: with a wildcard, of one label more and of two."""
+    wanted = (*headers.get(":authority", ()), *headers.get("host", ()))
+    usual = [host.replace("*", it, 1) for it in ("any", "any.any")]
+    others = (it for it in _made_for(wanted) if _is_name_of(it, host))
+    return _meeting(wanted, (*usual, *others))
+
+
+def _is_name_of(text: str, host: str) -> bool:
+    name = Request(text).name
+    return hostnames.refusal(name) is None and hostnames.covers(host, name)
+
+
+def _methods(headers: _Headers) -> Choices:
+    wanted = headers.get(":method", ())
+    usual = ("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS") if wanted else ("GET",)
+    return _meeting(wanted, (*usual, *filter(str.isalpha, _made_for(wanted))))
+
+
+def _paths(matches: Sequence[nodes.Match], headers: _Headers) -> Choices:
+    """Paths as every match wants them, with a query where a condition on `:path` has one."""
+    wanted = headers.get(":path", ())
+    every = (*(path for it in matches for path in _paths_of(it.path)), *_made_for(wanted))
+    met = (it for it in every if all(matching.is_path(one.path, _bare(it)) for one in matches))
+    return _meeting(wanted, met)
+
+
+def _bare(path: str) -> str:
+    return path.partition("?")[0]
+
+
+def _with_query(path: str, pairs: Sequence[str]) -> str:
+    sign = "&" if "?" in path else "?"
+    return f"{path}{sign}{'&'.join(pairs)}" if pairs else path
+
+
+def _paths_of(path: nodes.Path) -> Iterator[str]:
     match path:
         case nodes.Exact():
             yield path.path
         case nodes.Prefix():
             yield path.path
             yield f"{path.path}any"
+            yield f"{path.path}{'any' if path.path.endswith('/') else ''}/any"
         case nodes.Segments():
             yield path.path
             yield f"{path.path}/any"
         case nodes.Regex():
-            yield path.expression
+            yield from filter(_is_sent, samples(path.expression))
 
 
-def _header(wanted: nodes.HeaderMatch) -> tuple[str, str] | None:
-    """A header that meets the condition; None where it must not be there."""
-    if wanted.name.startswith(":"):
-        return None
-    if wanted.inverted:
-        is_absent = wanted.value.operator == "present" or wanted.missing_as_empty
-        return None if is_absent else (wanted.name, f"not-{wanted.value.value}")
-    return wanted.name, _value(wanted.value)
+def _is_sent(path: str) -> bool:
+    """Whether Envoy looks for a route by this very path."""
+    return "//" not in path and paths.refusal(path) is None
 
 
-def _value(wanted: nodes.ValueMatch) -> str:
-    return "any" if wanted.operator == "present" else wanted.value
+def _values(wanted: Sequence[nodes.HeaderMatch]) -> Choices:
+    """Values that meet all conditions on one header; first of all none, if it may be missing."""
+    made = _made_for(wanted)
+    each = (_made_for([it])[:1] for it in wanted)
+    return _meeting(wanted, (None, *made, *_ANY, "; ".join(chain.from_iterable(each))))
+
+
+def _meeting(wanted: Sequence[nodes.HeaderMatch], values: Iterable[str | None]) -> Choices:
+    met = (
+        it
+        for it in dict.fromkeys(values)
+        if (it is None or _is_value(it)) and all(matching.is_header(one, it) for one in wanted)
+    )
+    return tuple(met)[:MOST]
+
+
+def _is_value(text: str) -> bool:
+    """Whether this can be the value of a header, as it is."""
+    return text.isascii() and (not text or text.isprintable()) and text == text.strip()
+
+
+def _parameters(wanted: Sequence[nodes.ValueMatch]) -> Choices:
+    """Values that meet all conditions on one query parameter."""
+    in_order = sorted(wanted, key=lambda it: _PARTS.index(it.operator))
+    made = [text for it in in_order for text in _texts(it)]
+    every = dict.fromkeys((*made, "".join(it.value for it in in_order)))
+    met = (it for it in every if all(matching.is_value(one, it) for one in wanted))
+    return [it for it in met if _is_value(it) and {" ", "&", "#"}.isdisjoint(it)][:MOST]
+
+
+_PARTS = ("prefix", "exact", "regex", "contains", "present", "suffix")
+"""Where in a value what a condition asks for may stand."""
+
+
+def _made_for(wanted: Iterable[nodes.HeaderMatch]) -> list[str]:
+    return [text for it in wanted if not it.inverted for text in _texts(it.value)]
+
+
+_ANY = ("any", "other", "1")
+
+
+def _texts(wanted: nodes.ValueMatch) -> Sequence[str]:
+    """Texts that meet one condition, the simplest first."""
+    text = wanted.value
+    match wanted.operator:
+        case "exact":
+            return (text, text.swapcase())
+        case "prefix":
+            return (text, f"{text}any")
+        case "suffix":
+            return (text, f"any{text}")
+        case "contains":
+            return (text, f"any{text}any")
+        case "regex":
+            return samples(text)
+        case "present":
+            return _ANY

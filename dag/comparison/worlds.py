@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from dag import fleets, listeners, nodes
 from dag import hosts as merged
-from dag.comparison import Difference, Harm, effects, hosts
+from dag.comparison import Difference, Harm, Uncompared, effects, hosts
 from dag.configuration.reading import Settings
 from dag.engine.view import Query
 from dag.evaluation.places import World, settings_of
@@ -16,8 +16,8 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-def differences(before: World, after: World) -> Iterator[Difference]:
-    """Every difference: by fleet, then by listener, then by host."""
+def differences(before: World, after: World) -> Iterator[Difference | Uncompared]:
+    """Every difference, and what is not compared: by fleet, then by listener, then by host."""
     yield from _of_settings(settings_of(before), settings_of(after))
     for fleet in _changed(before, after, fleets.fleet):
         yield from _of_fleet(*fleet)

@@ -5,10 +5,9 @@ Conditions are looked at in Envoy's order: the path, headers, the query.
 
 from collections.abc import Iterator
 
-import re2
-
 from dag import nodes
 from dag.evaluation.requests import Request
+from dag.values import regexes
 
 
 def failures(match: nodes.Match, request: Request) -> Iterator[str]:
@@ -32,7 +31,7 @@ def _of_fields(match: nodes.Match, request: Request) -> Iterator[str]:
         if not is_query(query, request):
             yield f"the query parameter {query.name} is not {_told_value(query.value)}"
     for cookie in match.cookies:
-        if not re2.fullmatch(cookie.expression, request.header("cookie") or ""):
+        if not regexes.matches(cookie.expression, request.header("cookie") or ""):
             yield f"the cookie {cookie.name} is not {cookie.operator} {cookie.value!r}"
 
 
@@ -46,7 +45,7 @@ def is_path(wanted: nodes.Path, path: str) -> bool:
         case nodes.Segments():
             return path == wanted.path or path.startswith(wanted.path + "/")
         case nodes.Regex():
-            return bool(re2.fullmatch(wanted.expression, path))
+            return regexes.matches(wanted.expression, path)
 
 
 def is_header(wanted: nodes.HeaderMatch, value: str | None) -> bool:
@@ -75,7 +74,7 @@ def is_query(wanted: nodes.QueryMatch, request: Request) -> bool:
 def is_value(wanted: nodes.ValueMatch, text: str) -> bool:
     """Whether a text is as wanted."""
     if wanted.operator == "regex":
-        return bool(re2.fullmatch(wanted.value, text))
+        return regexes.matches(wanted.value, text)
     value = wanted.value.lower() if wanted.ignore_case else wanted.value
     found = text.lower() if wanted.ignore_case else text
     match wanted.operator:

@@ -55,6 +55,11 @@ def _first(route: nodes.Route, earlier: dict[nodes.Path, list[nodes.Route]]) -> 
     return None
 
 
+def covers(wider: nodes.Match, match: nodes.Match) -> bool:
+    """Whether one match takes every request that the other takes, as far as that can be told."""
+    return wider.path in _wider(match.path) and _asks_less(wider, match)
+
+
 def _wider(path: nodes.Path) -> Iterator[nodes.Path]:
     """The path itself, and those that match whatever it matches, as far as these can be listed."""
     yield path

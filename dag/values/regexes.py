@@ -39,7 +39,13 @@ def refusal(expression: str, most: int = MAX_PROGRAM_SIZE) -> str | None:
 
 def matches(expression: str, text: str) -> bool:
     """Whether an expression that can be served matches the whole of a text."""
-    return re2.fullmatch(expression, text) is not None
+    return _compiled(expression).fullmatch(text) is not None
+
+
+@lru_cache(maxsize=1024)
+def _compiled(expression: str) -> re2._Regexp:
+    """re2 has a cache of its own, but asks each time for the values of all options."""
+    return re2.compile(expression, _OPTIONS)
 
 
 def is_found(expression: str, text: str) -> bool:

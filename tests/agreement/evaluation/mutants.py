@@ -146,7 +146,8 @@ _MATCHING = {
     "found = text.lower() if wanted.ignore_case else text": "found = text",
     "return found.endswith(value)": "return value in found",
     "return found.startswith(value)": "return value in found",
-    "return bool(re2.fullmatch(wanted.value, text))": "return bool(re2.search(wanted.value, text))",
+    "return regexes.matches(wanted.value, text)":
+        "return regexes.matches(f'(?s).*({wanted.value}).*', text)",
 }  # fmt: skip
 
 _NORMALIZATION = {

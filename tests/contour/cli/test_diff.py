@@ -53,6 +53,39 @@ def test_for_programs(tmp_path: Path) -> None:
     }
 
 
+UNKNOWN = (
+    GOOD
+    + r"""
+  - conditions: [{regex: '/\Qa\E'}]
+    services: [{name: web, port: 80}]
+"""
+)
+SIMILAR = UNKNOWN.replace(r"/\Qa\E", "/[b-z]")
+
+
+def test_what_is_not_compared_is_said(tmp_path: Path) -> None:
+    found = diff(tmp_path, UNKNOWN, SIMILAR)
+    assert found.exit_code == 1
+    assert found.stdout.splitlines() == [
+        "shop.example.com (listener ingress_http)",
+        r"?? the expression /\Qa\E: not compared, since no request is known that this route takes",
+        "     by HTTPProxy default/shop",
+        "Envoys of the fleet contour are sent: routes: 1 changed",
+        "no differences; 1 route not compared",
+    ]
+    found = json.loads(diff(tmp_path, UNKNOWN, SIMILAR, "-o", "json").stdout)
+    assert found["differences"] == []
+    assert found["uncompared"] == [
+        {
+            "fleet": "contour",
+            "listener": "ingress_http",
+            "host": "shop.example.com",
+            "what": r"the expression /\Qa\E",
+            "objects": [{"kind": "HTTPProxy", "namespace": "default", "name": "shop"}],
+        }
+    ]
+
+
 def test_nobody_runs(tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text(GOOD)
     command = ["diff", "-f", str(tmp_path / "new.yaml"), "--state-dir", str(tmp_path)]

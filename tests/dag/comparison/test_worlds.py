@@ -1,8 +1,10 @@
 """What differs between two small worlds, as the author of the change is told it."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from dag.comparison import worlds
+from dag.comparison import Difference, Uncompared, worlds
 from tests.dag import world
 from tests.testbed import certificates, pairs
 
@@ -36,14 +38,74 @@ def to(service: str, path: str = "/", more: str = "") -> str:
     return f"conditions: [{{prefix: {path}}}], services: [{{name: {service}, port: 80}}]{more}"
 
 
+def on(conditions: str, service: str = "web", more: str = "") -> str:
+    return f"conditions: [{conditions}], services: [{{name: {service}, port: 80}}]{more}"
+
+
 def having(header: str, service: str) -> str:
-    conditions = f"conditions: [{{header: {{name: {header}, present: true}}}}]"
-    return f"{conditions}, services: [{{name: {service}, port: 80}}]"
+    return on(f"{{header: {{name: {header}, present: true}}}}", service)
 
 
+UNKNOWN = r"{regex: '/\Qa\E'}"
+"""No text is made up for this expression."""
 ALLOW = ", ipAllowPolicy: [{source: Peer, cidr: 10.0.0.0/8}]"
 WEB = "Service default/web:80"
 NEW = "Service default/new:80"
+
+GATEWAY = """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw}
+spec:
+  gatewayClassName: contour
+  listeners: [{name: http, port: %d, protocol: HTTP%s}]
+"""
+
+
+def gateway_route(rule: str, port: int = 80, hosts: str = "shop.example.com") -> str:
+    return (
+        (GATEWAY % (port, ""))
+        + f"""
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {{name: shop}}
+spec: {{parentRefs: [{{name: gw}}], hostnames: [{hosts}], rules: [{{{rule}}}]}}
+"""
+    )
+
+
+def backend(service: str, more: str = "") -> str:
+    return f"{{name: {service}, port: 80{more}}}"
+
+
+PLAIN, SECURE = "http, TCP, 80, 8080", "https, TCP, 443, 8443"
+MIRRORED = ", filters: [{type: RequestMirror, requestMirror: {backendRef: {name: web, port: 80}}}]"
+
+
+def drawn(weight: int, service: str = "web") -> str:
+    first = backend(service, f", weight: {weight}{MIRRORED}")
+    return gateway_route(f"backendRefs: [{first}, {backend('web')}]")
+
+
+INGRESS = """
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: shop}
+spec:
+  rules:
+  - host: '*.example.com'
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+"""
 
 CASES = {
     "nothing": (proxy(to("web")), proxy(to("web")), []),
@@ -93,6 +155,68 @@ CASES = {
         proxy(having("x", "web")), proxy(having("x", "web"), having("y", "new")),
         [f"/*, with 1 header condition: answer: answered 404 -> {NEW}"],
     ),
+    "an expression of which no text is known": (
+        proxy(on(UNKNOWN), to("web")), proxy(on(UNKNOWN, "new"), to("web")),
+        [rf"the expression /\Qa\E: answer: {WEB} -> {NEW}"],
+    ),
+    "one that goes, and nothing else takes its requests": (
+        proxy(on(UNKNOWN), on("{exact: /b}")), proxy(on("{exact: /b}")),
+        [rf"the expression /\Qa\E: answer: {WEB} -> answered 404 (closed)"],
+    ),
+    "one that goes, and another may take some of its requests": (
+        proxy(on(UNKNOWN), to("web")), proxy(on("{regex: '/[b-z]'}"), to("web")),
+        [r"the expression /\Qa\E: not compared"],
+    ),
+    "a route whose requests all go to another": (
+        proxy(on("{regex: /a.*}")), proxy(on("{regex: /a.*}"), to("new", "/a")),
+        ["/a*: not compared"],
+    ),
+    "a route behind one for requests without a header": (
+        proxy(on("{header: {name: x, notpresent: true}}"), to("web")),
+        proxy(on("{header: {name: x, notpresent: true}}"), to("new")),
+        [f"/*: answer: {WEB} -> {NEW}"],
+    ),
+    "a condition that another meets by its simplest value": (
+        proxy(on("{header: {name: x, exact: a}}"), on("{header: {name: x, contains: a}}")),
+        proxy(on("{header: {name: x, exact: a}}"), on("{header: {name: x, contains: a}}", "new")),
+        [f"/*, with 1 header condition: answer: {WEB} -> {NEW}"],
+    ),
+    "an expression some of whose paths have a route of their own": (
+        proxy(on("{regex: '/(a|b)/.*'}"), to("new", "/b/"), to("web")),
+        proxy(to("new", "/b/"), to("web")),
+        [f"the expression /(a|b)/.*: answer: {WEB} -> {NEW}"],
+    ),
+    "a route for names of several labels": (
+        INGRESS, INGRESS + gateway_route(f"backendRefs: [{backend('new')}]", 80, "'*.example.com'"),
+        [f"/*: answer: {WEB} -> {NEW}", f"/*: answer: answered 404 -> {NEW}"],
+    ),
+    "several hosts": (
+        gateway_route(f"backendRefs: [{backend('web')}]", 80, "a.test, b.test"),
+        gateway_route(f"backendRefs: [{backend('web')}]", 80, "b.test, c.test"),
+        [f"/*: answer: {WEB} -> answered 404 (closed)", f"/*: answer: answered 404 -> {WEB}"],
+    ),
+    "another port": (
+        gateway_route(f"backendRefs: [{backend('web')}]"),
+        gateway_route(f"backendRefs: [{backend('web')}]", 8080),
+        [
+            f"fleet contour: ports: {PLAIN}, {SECURE} -> {SECURE}, http-8080, TCP, 8080, 16080",
+            "port 8080: listener:  -> HTTP",
+            "port 80: listener: HTTP ->  (closed)",
+            f"/*: answer: answered 404 -> {WEB}",
+            f"/*: answer: {WEB} -> answered 404 (closed)",
+        ],
+    ),
+    "a method": (
+        gateway_route(f"matches: [{{method: POST}}], backendRefs: [{backend('web')}]"),
+        gateway_route(f"matches: [{{method: POST}}], backendRefs: [{backend('new')}]"),
+        [f"POST /*: answer: {WEB} -> {NEW}"],
+    ),
+    "the backend of a drawn share": (
+        drawn(1), drawn(1, "new"), [f"/*: answer: {WEB} -> {NEW}"],
+    ),
+    "a drawn share": (
+        drawn(1), drawn(3), ["/*: share of requests: 50% -> 75%"],
+    ),
     "TLS that is gone": (
         SECRET + proxy(to("web"), more=", tls: {secretName: tls}"), proxy(to("web")),
         [
@@ -107,12 +231,51 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_it_is_told(name: str) -> None:
     before, after, wanted = CASES[name]
+    assert list(told(before, after)) == wanted
+
+
+def told(before: str, after: str) -> Iterator[str]:
     old, new = (world.world(SERVICES + it) for it in (before, after))
-    found = [
-        f"{it.what}: {it.aspect}: {it.before} -> {it.after}" + (f" ({it.harm})" if it.harm else "")
-        for it in worlds.differences(old, new)
-    ]
-    assert found == wanted
+    for it in worlds.differences(old, new):
+        if isinstance(it, Uncompared):
+            yield f"{it.what}: not compared"
+        else:
+            harm = f" ({it.harm})" if it.harm else ""
+            yield f"{it.what}: {it.aspect}: {it.before} -> {it.after}{harm}"
+
+
+LOST = "ip filter: action ALLOW; ranges cidr 10.0.0.0/8 ->  (unguarded)"
+
+
+@pytest.mark.parametrize(
+    ("condition", "what"),
+    [
+        ("{cookie: {name: canary, exact: always}}", "/*, with 1 header condition"),
+        (
+            "{cookie: {name: a, contains: b}}, {cookie: {name: c, regex: '[0-9]+'}}",
+            "/*, with 2 header conditions",
+        ),
+        ("{header: {name: x-user, regex: '[a-z]+-admin'}}", "/*, with 1 header condition"),
+        ("{header: {name: x, notcontains: any}}", "/*, with 1 header condition"),
+        (r"{header: {name: x, regex: '\Qa\E'}}", "/*, with 1 header condition"),
+        ("{header: {name: ':method', notexact: GET}}", "/*"),
+        ("{header: {name: ':method', regex: 'PUT|PATCH'}}", "/*"),
+        ("{header: {name: ':path', regex: '/a[?]b=[0-9]'}}", "/*"),
+        ("{header: {name: ':authority', regex: '.*:8080'}}", "/*"),
+        ("{queryParameter: {name: q, regex: '[0-9]+'}}", "/*, with 1 query condition"),
+        (
+            "{queryParameter: {name: q, prefix: a}}, {queryParameter: {name: q, suffix: b}}",
+            "/*, with 2 query conditions",
+        ),
+        ("{regex: '/v[0-9]+/admin.*'}", "the expression /v[0-9]+/admin.*"),
+        (r"{regex: '/\Qa\E'}", r"the expression /\Qa\E"),
+    ],
+)
+def test_a_guard_that_goes_is_told_whatever_the_conditions_of_its_route(
+    condition: str, what: str
+) -> None:
+    guarded = proxy(on(condition, more=ALLOW), to("web"))
+    assert list(told(guarded, proxy(to("web")))) == [f"{what}: {LOST}"]
 
 
 LET_IN = ", ipAllowPolicy: [{source: Peer, cidr: 127.0.0.0/8}]"
@@ -132,23 +295,10 @@ LET_IN = ", ipAllowPolicy: [{source: Peer, cidr: 127.0.0.0/8}]"
 def test_an_example_is_answered_differently(one: str, other: str, has_example: bool) -> None:
     old, new = (world.world(SERVICES + proxy(it)) for it in (one, other))
     found = next(worlds.differences(old, new))
+    assert isinstance(found, Difference)
     assert (found.example is not None) == has_example
 
 
-GATEWAY = """
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: gw}
-spec:
-  gatewayClassName: contour
-  listeners: [{name: http, port: 80, protocol: HTTP%s}]
-"""
 FILTER = (
     ", filters: {requests: [{type: ExternalAuth, externalAuth: {protocol: HTTP, http: {},"
     " backendRef: {name: web, port: 80}}}]}"
@@ -156,8 +306,7 @@ FILTER = (
 
 
 def test_a_filter_of_a_listener_that_goes_leaves_it_unguarded() -> None:
-    with_filter, without = (world.world(SERVICES + GATEWAY % it) for it in (FILTER, ""))
-    told = [(it.what, it.harm) for it in worlds.differences(with_filter, without)]
-    assert ("filter gateway/default/gw/http/0", "unguarded") in told
-    told = [(it.what, it.harm) for it in worlds.differences(without, with_filter)]
-    assert ("filter gateway/default/gw/http/0", "drained") in told
+    with_filter, without = (world.world(SERVICES + GATEWAY % (80, it)) for it in (FILTER, ""))
+    for old, new, harm in ((with_filter, without, "unguarded"), (without, with_filter, "drained")):
+        found = [it for it in worlds.differences(old, new) if isinstance(it, Difference)]
+        assert ("filter gateway/default/gw/http/0", harm) in [(it.what, it.harm) for it in found]
