@@ -9,7 +9,21 @@ from crds.records import replace
 from dag import nodes
 from dag.evaluation import guards
 
-GUARDS = ("ip_filter", "jwt", "authorization", "local_rate_limit", "rate_limits", "body_limit")
+GUARDS = frozenset(
+    {
+        "access",
+        "authentication",
+        "authorization",
+        "body_limit",
+        "csrf",
+        "ip_filter",
+        "jwt",
+        "limits",
+        "local_rate_limit",
+        "login",
+        "rate_limits",
+    }
+)
 """The policies without which more requests get through."""
 
 NONE = nodes.Respond(404)

@@ -88,6 +88,8 @@ def _of_listener(
         if one != other and it.name != "origins":
             texts = (effects.shown(one), effects.shown(other))
             harm = "drained" if it.name in ("bind_port", "address", "protocol") else None
+            if it.name == "stream":
+                harm = _harm_of_stream(old.stream, new.stream)
             yield Difference(place, f"port {new.port}", it.name, *texts, new.origins, harm)
 
 
@@ -120,10 +122,10 @@ def _of_tls(
     """The certificate of a host may change without a word to its connections; its terms not."""
     origins = hosts.origins(old, new)
     before, after = (it.tls if it is not None else None for it in (old, new))
-    stream = (it.stream if it is not None else None for it in (old, new))
+    stream = [it.stream if it is not None else None for it in (old, new)]
     texts = tuple(map(effects.shown, stream))
     if texts[0] != texts[1]:
-        harm: Harm | None = "closed" if not texts[1] else None
+        harm = _harm_of_stream(*stream)
         yield Difference(key, "connections", "forwarded to", texts[0], texts[1], origins, harm)
     if before is None or after is None:
         if before != after:
@@ -137,6 +139,22 @@ def _of_tls(
             harm = _harm_of_tls(it.name, other)
             told = (effects.shown(one), effects.shown(other))
             yield Difference(key, "TLS", it.name, *told, origins, harm)
+
+
+def _harm_of_stream(old: nodes.Stream | None, new: nodes.Stream | None) -> Harm | None:
+    """Of connections that nobody reads."""
+    if old is None or not _leads(old):
+        return None
+    if new is None or not _leads(new):
+        return "closed"
+    before, after = (it.guards or nodes.StreamGuards() for it in (old, new))
+    names = (it.name for it in fields(nodes.StreamGuards))
+    is_lost = any(getattr(before, it) and not getattr(after, it) for it in names)
+    return "unguarded" if is_lost else None
+
+
+def _leads(stream: nodes.Stream) -> bool:
+    return any(it.weight and it.cluster is not None for it in stream.shares)
 
 
 def _terminated(found: nodes.Tls | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dag.comparison import Difference, Uncompared, worlds
+from dag.comparison import Difference, Harm, Uncompared, worlds
 from tests.dag import world
 from tests.testbed import certificates, pairs
 
@@ -276,6 +276,77 @@ def test_a_guard_that_goes_is_told_whatever_the_conditions_of_its_route(
 ) -> None:
     guarded = proxy(on(condition, more=ALLOW), to("web"))
     assert list(told(guarded, proxy(to("web")))) == [f"{what}: {LOST}"]
+
+
+POLICY = """
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {name: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop}]
+  %s
+"""
+USERS = """
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: users}
+stringData: {.htpasswd: "me:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="}
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "aspect"),
+    [
+        ("authorization: {defaultAction: Deny}", "access"),
+        ("basicAuth: {users: {name: users}}", "authentication"),
+        ("csrf: {}", "csrf"),
+    ],
+)
+def test_a_policy_that_goes_leaves_its_route_unguarded(policy: str, aspect: str) -> None:
+    given = USERS + gateway_route(f"backendRefs: [{backend('web')}]")
+    (line,) = told(given + POLICY % policy, given)
+    assert line.startswith(f"/*: {aspect}: ")
+    assert line.endswith(" ->  (unguarded)")
+
+
+def passed(service: str = "web", more: str = "") -> str:
+    tls = ", tls: {secretName: tls}"
+    stream = f"  tcpproxy: {{services: [{{name: {service}, port: 80}}]}}\n"
+    return SECRET + proxy(more=tls + more).replace("  routes:\n", stream)
+
+
+def tcp(service: str) -> str:
+    return (
+        (GATEWAY % (9000, "")).replace("HTTP}", "TCP}")
+        + f"""
+---
+apiVersion: gateway.networking.k8s.io/v1alpha2
+kind: TCPRoute
+metadata: {{name: shop}}
+spec: {{parentRefs: [{{name: gw}}], rules: [{{backendRefs: [{{name: {service}, port: 80}}]}}]}}
+"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "harm"),
+    [
+        (passed(), passed("new"), None),
+        (passed(), passed(more=ALLOW), None),
+        (passed(more=ALLOW), passed(), "unguarded"),
+        (passed(), passed("gone"), "closed"),
+        (tcp("web"), tcp("new"), None),
+        (tcp("web"), tcp("gone"), "closed"),
+        (tcp("gone"), tcp("web"), None),
+    ],
+)
+def test_what_hurts_connections_is_marked(before: str, after: str, harm: Harm | None) -> None:
+    old, new = (world.world(SERVICES + it) for it in (before, after))
+    (found,) = (it for it in worlds.differences(old, new) if it.place.listener)
+    assert isinstance(found, Difference)
+    assert found.harm == harm
 
 
 LET_IN = ", ipAllowPolicy: [{source: Peer, cidr: 127.0.0.0/8}]"
