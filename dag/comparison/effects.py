@@ -26,8 +26,8 @@ GUARDS = frozenset(
 )
 """The policies without which more requests get through."""
 
-NONE = nodes.Respond(404)
-"""What is answered where no route takes a request."""
+Taken = tuple[nodes.VirtualHost, nodes.Route] | nodes.Respond
+"""A route with its host, or what is answered where no route takes a request."""
 
 
 class Change(NamedTuple):
@@ -40,11 +40,8 @@ class Change(NamedTuple):
     """A guard that was there is not there any more."""
 
 
-def changes(
-    before: tuple[nodes.VirtualHost, nodes.Route] | None,
-    after: tuple[nodes.VirtualHost, nodes.Route] | None,
-) -> Iterator[Change]:
-    """How two routes differ, each with its host; None: no route takes the request."""
+def changes(before: Taken, after: Taken) -> Iterator[Change]:
+    """How two routes differ."""
     both = _is_forwarded(before) and _is_forwarded(after)
     old, new = _aspects(before, how=both), _aspects(after, how=both)
     for aspect in dict.fromkeys((*old, *new)):
@@ -54,16 +51,14 @@ def changes(
             yield Change(_shown_name(aspect), shown(one), shown(other), lost)
 
 
-def _is_forwarded(found: tuple[nodes.VirtualHost, nodes.Route] | None) -> bool:
-    return found is not None and isinstance(found[1].action, nodes.Forward)
+def _is_forwarded(found: Taken) -> bool:
+    return isinstance(found, tuple) and isinstance(found[1].action, nodes.Forward)
 
 
-def _aspects(
-    found: tuple[nodes.VirtualHost, nodes.Route] | None, *, how: bool
-) -> dict[str, object]:
+def _aspects(found: Taken, *, how: bool) -> dict[str, object]:
     """What is not there is left out. `how`: with how requests are forwarded."""
-    if found is None:
-        return {"answer": NONE}
+    if isinstance(found, nodes.Respond):
+        return {"answer": found}
     host, route = found
     policies = guards.in_force(host.policies, route.policies)
     aspects = {

@@ -10,7 +10,7 @@ from crds.records import replace
 from dag import hosts, listeners, nodes
 from dag.comparison import Difference, Harm, Uncompared, effects, requests, unreached
 from dag.comparison.unreached import Routes, Takers
-from dag.evaluation import evaluator, matching
+from dag.evaluation import evaluator, matching, places
 from dag.evaluation.places import World
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer
@@ -43,22 +43,37 @@ def differences(
             yield from _told(key, sides, left.takers, match, told)
 
 
-class _Sides(NamedTuple):
-    """What serves a host before and after, if anything."""
+_Served = nodes.VirtualHost | nodes.Respond
 
-    old: nodes.VirtualHost | None
-    new: nodes.VirtualHost | None
+
+class _Sides(NamedTuple):
+    """What serves a host before and after; where nothing does, what is answered."""
+
+    old: _Served
+    new: _Served
 
     @property
     def routes(self) -> tuple[Routes, Routes]:
-        return (self.old.routes if self.old else (), self.new.routes if self.new else ())
+        return _routes(self.old), _routes(self.new)
 
 
-def _serving(world: World, key: nodes.HostKey) -> nodes.VirtualHost | None:
+def _routes(side: _Served) -> Routes:
+    return side.routes if isinstance(side, nodes.VirtualHost) else ()
+
+
+_NOT_FOUND = nodes.Respond(404)
+
+
+def _serving(world: World, key: nodes.HostKey) -> _Served:
     """The virtual host that has the requests for a host: its own, or a wider one."""
-    keys = (key._replace(host=it) for it in hostnames.covering(key.host))
-    found = (world.answer(hosts.virtual_host, it) for it in keys)
-    return next((it for it in found if it is not None), None)
+    for name in hostnames.covering(key.host):
+        at = key._replace(host=name)
+        if places.is_misdirected(world, at):
+            return nodes.Respond(421)
+        found = world.answer(hosts.virtual_host, at)
+        if found is not None:
+            return found
+    return _NOT_FOUND
 
 
 def _requests(
@@ -135,13 +150,15 @@ def _told(
         return
     told.add(takers)
     whose = tuple(sorted({it.origin for it in takers if it is not None}))
-    old, new = (
-        (host, route) if host is not None and route is not None else None
-        for host, route in zip(sides, takers, strict=True)
-    )
-    for it in effects.changes(old, new):
+    for it in effects.changes(*map(_taken, sides, takers)):
         harm = _harm(*takers, it)
         yield Difference(key, shown(match), it.aspect, it.before, it.after, whose, harm)
+
+
+def _taken(side: _Served, route: nodes.Route | None) -> effects.Taken:
+    if isinstance(side, nodes.Respond):
+        return side
+    return (side, route) if route is not None else _NOT_FOUND
 
 
 def _example(before: World, after: World, found: Difference, request: Request) -> Request | None:

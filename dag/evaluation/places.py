@@ -109,7 +109,7 @@ def virtual_host(
     """The virtual host of a request."""
     for name in hostnames.covering(request.name):
         key = nodes.HostKey(*at, name)
-        if _is_misdirected(world, key):
+        if is_misdirected(world, key):
             return Answer(421, f"{name} is not served over TLS to this connection")
         found = world.answer(hosts.virtual_host, key)
         if found is not None:
@@ -118,7 +118,7 @@ def virtual_host(
     return Answer(404, f"no object claims the host {request.name} on this listener")
 
 
-def _is_misdirected(world: World, key: nodes.HostKey) -> bool:
+def is_misdirected(world: World, key: nodes.HostKey) -> bool:
     """Whether a host is there only so that no wider one takes its requests."""
     if world.answer(hosts.unserved_hosts, key.host) == (key,):
         return True

@@ -166,7 +166,7 @@ _NORMALIZATION = {
 
 _PLACES = {
     "for name in hostnames.covering(request.name):": "for name in (request.name,):",
-    "if _is_misdirected(world, key):": "if False:",
+    "if is_misdirected(world, key):": "if False:",
     "if name == hostnames.EVERY and request.asked != request.name:": "if False:",
     "if tls is None or not _asks_the_same(tls, connection.tls):": "if False:",
     "return None if _shares(host, request, tls == connection.tls) else refused": "return refused",

@@ -107,6 +107,10 @@ spec:
       - {path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
 """
 
+WIDER = proxy(to("new"), host="*.example.com", more=", tls: {secretName: tls}").replace(
+    "name: shop}", "name: wider}"
+)
+
 CASES = {
     "nothing": (proxy(to("web")), proxy(to("web")), []),
     "another Service": (
@@ -216,6 +220,16 @@ CASES = {
     ),
     "a drawn share": (
         drawn(1), drawn(3), ["/*: share of requests: 50% -> 75%"],
+    ),
+    "a certificate that is missing, and a wider host": (
+        SECRET + WIDER + proxy(to("web", more=ALLOW), more=", tls: {secretName: tls}"),
+        SECRET + WIDER + proxy(to("web", more=ALLOW), more=", tls: {secretName: gone}"),
+        [
+            "TLS: certificate: Secret default/tls ->  (closed)",
+            "/*: answer: redirected with 301 to https://the same host -> answered 503 (closed)",
+            f"/*: answer: {WEB} -> answered 421 (closed)",
+            "/*: ip filter: action ALLOW; ranges cidr 10.0.0.0/8 -> ",
+        ],
     ),
     "TLS that is gone": (
         SECRET + proxy(to("web"), more=", tls: {secretName: tls}"), proxy(to("web")),
