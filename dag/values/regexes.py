@@ -5,6 +5,7 @@ refused here first. google-re2 reports the same program size as Envoy. A user's 
 runs in Python's backtracking engine.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import re2
@@ -39,13 +40,13 @@ def refusal(expression: str, most: int = MAX_PROGRAM_SIZE) -> str | None:
 
 def matches(expression: str, text: str) -> bool:
     """Whether an expression that can be served matches the whole of a text."""
-    return _compiled(expression).fullmatch(text) is not None
+    return _matcher(expression)(text) is not None
 
 
 @lru_cache(maxsize=1024)
-def _compiled(expression: str) -> re2._Regexp:
+def _matcher(expression: str) -> Callable[[str], object]:
     """re2 has a cache of its own, but asks each time for the values of all options."""
-    return re2.compile(expression, _OPTIONS)
+    return re2.compile(expression, _OPTIONS).fullmatch
 
 
 def is_found(expression: str, text: str) -> bool:

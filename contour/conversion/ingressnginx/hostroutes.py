@@ -62,7 +62,7 @@ class _Making:
                 self._tell(it, "canary", text)
         places = self._in_order(found.values())
         rewritten = self._rewritten(places)
-        closed = []
+        closed = list[Place]()
         for it in places:
             made = self._converted(it, chosen.get(self._key(it)), rewritten.get(it.text), places)
             if made is None:

@@ -18,6 +18,7 @@ from contour.conversion.ingressnginx.routes import Place, closed, service
 from contour.conversion.told import Converted, Document, Told
 from crds.ingress import HTTPIngressPath, IngressBackend
 from crds.meta import NamespacedName
+from crds.raw import items, mapping
 
 EVERY = "*"
 """The host of rules that name none."""
@@ -160,7 +161,7 @@ class _Making:
         for it in having[1:]:
             text = f"{host} has the aliases of {having[0].given}, which comes first"
             self._tell(it, "server-alias", text)
-        found = [name for it in having[:1] for name in _listed(it.piece.host["aliases"])]
+        found = [str(name) for it in having[:1] for name in items(it.piece.host["aliases"])]
         for name in self.hosts.intersection(found):
             self._tell(having[0], "server-alias", f"{name} is a host of its own")
         return [name for name in found if name not in self.hosts]
@@ -225,7 +226,7 @@ class _Making:
         usual = [it for it in places if not it.given.is_canary]
         secret = _secret(host, [it for it in usual if it.given.namespace == namespace])
         if not secret and (secret := _tls(_spec_of(wider))):
-            namespace = str(_mapping(wider["metadata"])["namespace"])
+            namespace = str(mapping(wider["metadata"])["namespace"])
         virtual_host: Document = {"fqdn": host}
         if names[1:]:
             virtual_host["aliases"] = names[1:]
@@ -297,25 +298,17 @@ def _is_wider(name: str, host: str) -> bool:
 
 
 def _names(spec: Document) -> list[str]:
-    virtual_host = _mapping(spec["virtualhost"])
-    return [str(virtual_host["fqdn"]), *_listed(virtual_host.get("aliases", []))]
+    virtual_host = mapping(spec["virtualhost"])
+    return [str(it) for it in (virtual_host["fqdn"], *items(virtual_host.get("aliases")))]
 
 
 def _tls(spec: Document) -> str:
     """The Secret of an HTTPProxy; empty without one."""
-    return str(_mapping(_mapping(spec["virtualhost"]).get("tls", {})).get("secretName", ""))
+    return str(mapping(mapping(spec["virtualhost"]).get("tls")).get("secretName", ""))
 
 
 def _spec_of(document: Document) -> Document:
-    return _mapping(document["spec"])
-
-
-def _mapping(found: object) -> Document:
-    return found if isinstance(found, dict) else {}
-
-
-def _listed(found: object) -> list[str]:
-    return found if isinstance(found, list) else []
+    return mapping(document["spec"])
 
 
 def _passed_through(host: str, places: list[Place]) -> Document:

@@ -57,22 +57,37 @@ def is_judged(route: nodes.Policies | None, host: nodes.Policies | None) -> bool
 _BY_ADDRESS = ("ip_filter", "access", "local_rate_limit", "rate_limits", "limits")
 
 
-def _held(kind: str, route: nodes.Policies | None, host: nodes.Policies | None) -> object:
+_ByAddress = (
+    nodes.IpFilter
+    | nodes.Access
+    | nodes.RateLimits
+    | nodes.LocalRateLimit
+    | nodes.LocalLimits
+    | tuple[nodes.Limit, ...]
+    | nodes.Off
+    | None
+)
+
+
+def _held(kind: str, route: nodes.Policies | None, host: nodes.Policies | None) -> _ByAddress:
     own = getattr(route, kind, None)
     return own if own is not None else getattr(host, kind, None)
 
 
-def _judges(found: object) -> bool:
+def _judges(found: _ByAddress) -> bool:
     match found:
-        case nodes.IpFilter(ranges=ranges):
-            return _are_of_clients(ranges)
-        case nodes.Access(rules=rules):
-            return any(_are_of_clients(it.ranges) for it in rules)
-        case nodes.RateLimits(descriptors=entries):
-            return any(map(_counts_by_address, entries))
-        case nodes.LocalLimits(limits=limits) | tuple(limits):
-            return any(_counts_by_address(it.entries) for it in limits)
-    return False
+        case nodes.IpFilter():
+            return _are_of_clients(found.ranges)
+        case nodes.Access():
+            return any(_are_of_clients(it.ranges) for it in found.rules)
+        case nodes.RateLimits():
+            return any(map(_counts_by_address, found.descriptors))
+        case nodes.LocalLimits():
+            return any(_counts_by_address(it.entries) for it in found.limits)
+        case tuple():
+            return any(_counts_by_address(it.entries) for it in found)
+        case _:
+            return False
 
 
 def _are_of_clients(ranges: Iterable[nodes.IpRange]) -> bool:

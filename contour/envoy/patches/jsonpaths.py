@@ -140,12 +140,17 @@ class _Parser(Parser):
 class _Expression(FilterFunction):
     """`match` or `search`: whether a text matches a regular expression."""
 
-    arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]  # noqa: RUF012 - as its base has it
-    return_type = ExpressionType.LOGICAL
-
     def __init__(self, steps: _Steps, matches: Callable[[str, str], bool]) -> None:
         self._steps = steps
         self._matches = matches
+
+    @property
+    def arg_types(self) -> list[ExpressionType]:
+        return [ExpressionType.VALUE, ExpressionType.VALUE]
+
+    @property
+    def return_type(self) -> ExpressionType:
+        return ExpressionType.LOGICAL
 
     def __call__(self, value: object, pattern: object) -> bool:
         if not isinstance(value, str) or not isinstance(pattern, str):
