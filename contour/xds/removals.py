@@ -2,7 +2,8 @@
 
 Removals that were published together go out together, behind one barrier: the resources that Envoy
 had yet to be sent, or to acknowledge, at that time. Any of them might still have used what is
-removed. Requests that were routed before the acknowledgement get the grace period.
+removed. What Envoy refuses is awaited only if what it keeps instead needs something of that.
+Requests that were routed before the acknowledgement get the grace period.
 """
 
 from collections import Counter
@@ -60,7 +61,8 @@ class PendingRemovals:
         for it in others:
             for response in it.in_flight:
                 barrier.awaits |= {(it, name): response.number for name in response.before}
-            for name in (*it.dirty, *it.overrides):
+            overridden = (name for name in it.overrides if _is_awaited(it, name, barrier))
+            for name in (*it.dirty, *overridden):
                 barrier.awaits[it, name] = number
         self._barriers.append(barrier)
         return barrier
@@ -71,7 +73,7 @@ class PendingRemovals:
             for name in response.before:
                 key = (by, name)
                 since = barrier.awaits.get(key)
-                if since is None or response.number < since or _uses(key, barrier):
+                if since is None or response.number < since or _uses(*key, barrier):
                     continue
                 del barrier.awaits[key]
 
@@ -81,7 +83,7 @@ class PendingRemovals:
             (barrier, key)
             for key in (((by, it) for it in names) if self._barriers else ())
             for barrier in self._barriers
-            if key in barrier.awaits and not _uses(key, barrier)
+            if key in barrier.awaits and not _uses(*key, barrier)
         ]
         for barrier, key in done:
             del barrier.awaits[key]
@@ -113,9 +115,16 @@ def needed_of(
                 yield from needed_of(subscriptions, resource.parts.get(""))
 
 
-def _uses(key: _Key, barrier: RemovalBarrier) -> bool:
+def _is_awaited(by: Subscription, name: str, barrier: RemovalBarrier) -> bool:
+    """Whether something else than the newest of a resource is in the way of a removal. What is
+    refused stays as it is, so nothing but its use would ever end the wait."""
+    return by.is_held_back(name) or _uses(by, name, barrier)
+
+
+def _uses(by: Subscription, name: str, barrier: RemovalBarrier) -> bool:
     """Whether the other side may still have something that needs what is removed."""
-    by, name = key
+    if by.is_held_whole(name):
+        return True  # It has some version of it, and nobody knows which.
     removed = {it.name for _, it in barrier.removals}
     return any(not removed.isdisjoint(it.needs) for it in by.held_there(name))
 

@@ -174,8 +174,11 @@ class Subscription:
 
     def is_pending(self, name: str) -> bool:
         """Whether the other side is yet to get, or to answer, some of the newest state."""
-        held = self.overrides_of(name).values()
-        return not self.is_acknowledged(name) or any(not it.refusal for it in held)
+        return not self.is_acknowledged(name) or self.is_held_back(name)
+
+    def is_held_back(self, name: str) -> bool:
+        """Whether the newest of some part of a resource is not sent for now, but not refused."""
+        return any(not it.refusal for it in self.overrides_of(name).values())
 
     def pending_parts(self, name: str) -> set[str]:
         """The parts of which the other side is yet to get, or to answer, the newest state."""

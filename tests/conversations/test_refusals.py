@@ -5,8 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from contour.envoy import outputs
+from contour.xds import resources
 from contour.xds.acceptance import State
-from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, Change, Name
+from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SECRET, Change, Name
 from tests.contour.xds import world
 from tests.conversations.playbook import (
     Client,
@@ -23,6 +24,7 @@ from tests.conversations.playbook import (
     reconnect,
     settle,
     subscribe,
+    wait,
 )
 
 A = world.site("a.test", "a", 1)
@@ -270,6 +272,70 @@ def test_a_cluster_that_only_the_accepted_host_needs_stays_for_it() -> None:
     assert set(talk.client.has[CLUSTER]) == {"a", "new"}
     newcomer = opened(Conversation(fleet=talk.fleet))
     assert set(newcomer.client.has[CLUSTER]) == {"a", "new"}
+
+
+B = world.site("b.test", "b", 2)
+TLS = Change(Name(SECRET, "tls"), "", resources.part(b"\n\x03tls"))
+ON_B = world.needing(world.listener_to_cluster("tcp", 9, "b"), TLS.name, Name(CLUSTER, "b"))
+ON_A = world.listener_to_cluster("tcp", 9, "a")
+
+
+class Pair:
+    """Two Envoys of one fleet; while it `is_refused`, the second one refuses the listener `tcp`."""
+
+    def __init__(self, dialect: Callable[..., Client], *published: Change) -> None:
+        self.taker = opened(Conversation(published).speaking(dialect))
+        self.refuser = opened(Conversation(fleet=self.taker.fleet).speaking(dialect))
+        self.is_refused = True
+
+    def publish(self, *changes: Change) -> None:
+        """Publishes, and lets both answer until nothing comes any more."""
+        self.taker >> publish(changes)
+        for _ in range(5):
+            self.taker.now = self.refuser.now = self.taker.now + 1
+            refusing(self.taker, lambda _: False)
+            refusing(self.refuser, lambda it: self.is_refused and "tcp" in it.names)
+
+
+def removing(talk: Conversation) -> set[str]:
+    """The types of which an Envoy still has something that is not published any more."""
+    return {it for it, of in talk.client.stream.subscriptions.items() if of.removing}
+
+
+@pytest.mark.parametrize("dialect", [DeltaClient, SotwClient])
+def test_what_one_envoy_refuses_keeps_nothing_on_it_that_it_does_not_use(
+    dialect: Callable[..., Client],
+) -> None:
+    pair = Pair(dialect, *A, *WEB, *B, TLS)
+    pair.publish(ON_A)
+    pair.publish(*world.gone(*B, TLS))
+    assert removing(pair.taker) == removing(pair.refuser) == set()
+    assert set(pair.refuser.client.has[CLUSTER]) == {"a"}
+
+
+@pytest.mark.parametrize("dialect", [DeltaClient, SotwClient])
+def test_what_one_envoy_keeps_for_what_it_refuses_keeps_what_it_needs(
+    dialect: Callable[..., Client],
+) -> None:
+    pair = Pair(dialect, *A, *WEB, *B, TLS, ON_B)
+    pair.publish(ON_A)
+    pair.publish(*world.gone(*B, TLS))
+    assert removing(pair.taker) == set()
+    assert removing(pair.refuser) == {CLUSTER, ENDPOINTS, SECRET}
+    pair.is_refused = False
+    pair.publish(world.listener_to_cluster("tcp", 10, "a"))
+    assert removing(pair.refuser) == set()
+
+
+def test_a_refused_route_of_unknown_contents_keeps_what_it_may_need() -> None:
+    talk = Conversation([*A, *WEB, *B[:2], BAD[0]])
+    talk >> subscribe(CLUSTER) << push(CLUSTER, "a", "b") >> ack(CLUSTER)
+    talk >> subscribe(ENDPOINTS, "a", "b") << push(ENDPOINTS, "a", "b") >> ack(ENDPOINTS)
+    talk.request(talk.client.subscribe(ROUTE, ["web"], web="of an earlier control plane"))
+    refusing(talk, brings("b.test>a"))
+    talk >> wait(60) >> publish(world.gone(*B[:2])) >> wait(60) << nothing
+    talk >> publish(world.gone(BAD[0])) << push(ROUTE, "web", routes="a.test>a") >> ack(ROUTE)
+    talk >> wait(2) << push(CLUSTER, removed=["b"])
 
 
 def test_a_bad_host_that_is_removed_is_forgotten() -> None:
