@@ -4,8 +4,8 @@ An edition is one state of everything that a fleet is served; it has a name. The
 the part to blame, no quarantine and no stand-in: the witness is told which edition is refused, and
 nothing more of that edition is sent to the Envoy that refuses it. Whoever publishes decides what
 comes instead. Order is a barrier: listeners and routes go out once the clusters, endpoints and
-secrets that were sent before them are acknowledged, or after a while. Removals of the other types
-go last, as in any fleet (`removals`).
+secrets that were sent before them are acknowledged, or a while after the edition was published.
+Removals of the other types go last, as in any fleet (`removals`).
 """
 
 from collections import deque
@@ -66,7 +66,7 @@ class Whole:
         if self._edition.name != self._begun[-1][1]:
             self._begun.append((number + 1, self._edition.name))
             self._is_refused = False
-        self._wait(now)
+            self._wait(now)
 
     def holds(self, to: Subscription) -> bool:
         """Whether nothing of a type may go out for now."""

@@ -96,6 +96,19 @@ def test_listeners_do_not_wait_for_ever(dialect: Callable[[Fleet], Client]) -> N
     talk >> wait(0.2) << push(LISTENER, "http") << push(ROUTE, "web") << nothing
 
 
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_other_endpoints_do_not_put_listeners_off_but_another_edition_does(
+    dialect: Callable[[Fleet], Client],
+) -> None:
+    talk, _ = talking(dialect, *ONE)
+    talk >> edition("2", *TWO) << push(CLUSTER, "a") << push(ENDPOINTS, "a") >> ack(ENDPOINTS)
+    talk >> wait(3) >> edition("3", *TWO) << push(CLUSTER, "a") << push(ENDPOINTS, "a")
+    talk >> ack(ENDPOINTS) >> wait(4) << nothing
+    talk >> edition("3", world.endpoints("a", 3)) << push(ENDPOINTS, "a")
+    talk >> ack(ENDPOINTS) >> wait(0.9) << nothing
+    talk >> wait(0.2) << push(LISTENER, "http") << push(ROUTE, "web") << nothing
+
+
 def test_a_listener_makes_room_for_one_of_its_port_in_the_same_response() -> None:
     talk, _ = talking(DeltaClient, *ONE)
     left, came = world.listener("http", 80, "web"), world.listener("other", 80, "web")
