@@ -65,7 +65,7 @@ class Witness(AckObserver):
         self._say()
 
     def edition_taken(self, edition: str) -> None:
-        """An Envoy has accepted all that it asked for of the newest edition."""
+        """An Envoy has accepted the newest edition: all of it that it uses."""
         version = _version(edition)
         if version not in self._taken:
             self._note(version)

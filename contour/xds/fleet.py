@@ -118,7 +118,7 @@ class Fleet:
     def publish_edition(self, name: str, changes: Iterable[Change]) -> None:
         """Serves the next edition; for a fleet that is served as a whole."""
         assert self.edition is not None
-        self.edition.name = name
+        self.edition.begin(name)
         self.publish(changes)
 
     def step(self, envoy: Envoy, event: Event, now: float) -> None:
@@ -174,7 +174,9 @@ class Fleet:
 
     def _tell_of_edition(self, envoy: Envoy, by: Subscription, outcome: OfEdition) -> None:
         if isinstance(outcome, TakenEdition):
-            self.observer.edition_taken(self.edition.name if self.edition else "")
+            edition = self.edition
+            if edition is not None and edition.take(outcome.types, self.store.types):
+                self.observer.edition_taken(edition.name)
             return
         log.warning(
             "Envoy %s of fleet %s rejects edition %s: %s",

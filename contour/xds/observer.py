@@ -51,7 +51,7 @@ class AckObserver:
         """An Envoy refuses an edition; nothing more of it is sent there."""
 
     def edition_taken(self, edition: str) -> None:
-        """An Envoy has accepted all that it asked for of the newest edition."""
+        """An Envoy has accepted the newest edition: all of it that it uses."""
 
     def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
         """So many Envoys subscribe to listeners, by release; "": it does not say."""

@@ -67,6 +67,8 @@ class RefusedEdition(NamedTuple):
 class TakenEdition(NamedTuple):
     """The Envoy has accepted all that it asked for of the newest edition."""
 
+    types: frozenset[str]  # that it asked for
+
 
 class Gone(NamedTuple):
     """The stream has ended."""

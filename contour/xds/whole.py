@@ -9,16 +9,19 @@ Removals of the other types go last, as in any fleet (`removals`).
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 
 from contour.xds.alarms import Alarms
 from contour.xds.outcomes import Outcome, RefusedEdition, TakenEdition
-from contour.xds.resources import CLUSTER, ENDPOINTS, GATED, SECRET, Part, digest
+from contour.xds.resources import CLUSTER, ENDPOINTS, GATED, LISTENER, SECRET, Part, digest
 from contour.xds.state import InFlightResponse
 from contour.xds.subscription import Subscription
 
 _FIRST = (CLUSTER, ENDPOINTS, SECRET)
+_ASKED_BY_ITSELF = (CLUSTER, LISTENER)
+"""Types that every Envoy asks for; it asks for others before it answers what refers to them."""
 _REMEMBERED = 8
 """Editions of which a refusal may still come in."""
 
@@ -28,6 +31,19 @@ class Edition:
     """The edition that a fleet is served now. The fleet writes it, its Envoys read it."""
 
     name: str = ""
+    _taken: set[str] = field(default_factory=set)
+
+    def begin(self, name: str) -> None:
+        """Another edition is served, or the same one goes on."""
+        if name != self.name:
+            self.name, self._taken = name, set()
+
+    def take(self, types: AbstractSet[str], served: Mapping[str, Sized]) -> bool:
+        """An Envoy has accepted all that it asked for, which is of these types. Returns whether
+        that is all of the edition: not before an Envoy that starts has asked for listeners, and,
+        where each type has a stream of its own, when the streams have it together."""
+        self._taken |= types
+        return all(it in self._taken for it in _ASKED_BY_ITSELF if served.get(it))
 
 
 def part(body: bytes, edition: str) -> Part:
@@ -86,12 +102,14 @@ class Whole:
 
     def acknowledged(self, by: Subscription) -> list[tuple[Subscription, Outcome]]:
         """A response was accepted, perhaps the last one of the newest edition."""
-        is_taken = not self._is_refused and self._is_settled(self._subscriptions)
-        return [(by, TakenEdition())] if is_taken else []
+        if self._is_refused or not self._is_settled(self._subscriptions):
+            return []
+        asked = frozenset(it for it, streams in self._subscriptions.items() if streams)
+        return [(by, TakenEdition(asked))]
 
     def _is_settled(self, types: Mapping[str, object] | Sequence[str]) -> bool:
         every = (it for type_url in types for it in self._subscriptions.get(type_url, ()))
-        return not any(it.dirty or it.in_flight for it in every)
+        return not any(it.dirty or it.in_flight or it.is_owed for it in every)
 
     def _wait(self, now: float) -> None:
         self._is_waiting, self._until = True, now + self._patience

@@ -33,7 +33,7 @@ class Revision:
     taint: str = ""
     """Why Envoy refuses it, in its words; empty: nobody does."""
     is_taken: bool = False
-    """Whether an Envoy has accepted all that it asked for of it."""
+    """Whether an Envoy has accepted all of it that it uses."""
     name: str = ""
     """Of the EnvoyConfigRevision; empty if there is none (yet)."""
 
@@ -57,7 +57,7 @@ class Heard:
     connected: int = 0
     """How many there are."""
     is_taken: bool = False
-    """Whether one has accepted all that it asked for."""
+    """Whether one has accepted all of it that it uses."""
     is_everyone: bool = True
     """Whether the Envoys of all replicas are among them."""
 

@@ -1,6 +1,7 @@
 """Fleets that are served whole editions: all of one, in order, or nothing more of it."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -107,6 +108,53 @@ def test_other_endpoints_do_not_put_listeners_off_but_another_edition_does(
     talk >> edition("3", world.endpoints("a", 3)) << push(ENDPOINTS, "a")
     talk >> ack(ENDPOINTS) >> wait(0.9) << nothing
     talk >> wait(0.2) << push(LISTENER, "http") << push(ROUTE, "web") << nothing
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_envoy_that_starts_has_not_taken_an_edition_before_its_listeners(
+    dialect: Callable[[Fleet], Client],
+) -> None:
+    talk, witness = talking(dialect, *ONE)
+    talk >> edition("2", *TWO) >> reconnect(dialect)
+    talk >> subscribe(CLUSTER) << push(CLUSTER, "a") >> subscribe(ENDPOINTS, "a") >> ack(CLUSTER)
+    talk << push(ENDPOINTS, "a") >> ack(ENDPOINTS)
+    talk >> subscribe(LISTENER) << push(LISTENER, "http") >> subscribe(ROUTE, "web")
+    talk >> ack(LISTENER) << push(ROUTE, "web")
+    assert "2" not in witness.taken
+    talk >> ack(ROUTE)
+    assert witness.taken[-1] == "2"
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    ("type_url", "names", "changes"),
+    [
+        (CLUSTER, (), [world.cluster("a")]),
+        (LISTENER, (), [world.listener("http", 81, "web")]),
+        (ROUTE, ("web",), [world.route_head("web"), world.endpoints("unused", 1)]),
+    ],
+)
+def test_an_edition_is_taken_by_who_asks_for_what_it_has(
+    dialect: Callable[[Fleet], Client], type_url: str, names: Sequence[str], changes: list[Change]
+) -> None:
+    talk, witness = talking(dialect, *ONE)
+    talk >> edition("2", *world.gone(*ONE), *stamped("2", changes)) >> reconnect(dialect)
+    talk >> subscribe(type_url, *names)
+    settle(talk)
+    assert witness.taken[-1] == "2"
+
+
+@pytest.mark.parametrize("dialect", [DeltaClient, SotwClient])
+def test_streams_of_one_type_each_take_an_edition_together(
+    dialect: Callable[..., Client],
+) -> None:
+    talk, witness = talking(DeltaClient, *ONE)
+    talk >> edition("2", *TWO)
+    for type_url in (CLUSTER, LISTENER):
+        assert "2" not in witness.taken
+        talk >> reconnect(partial(dialect, type_url=type_url)) >> subscribe(type_url)
+        settle(talk)
+    assert witness.taken[-1] == "2"
 
 
 def test_a_listener_makes_room_for_one_of_its_port_in_the_same_response() -> None:
