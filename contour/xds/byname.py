@@ -23,6 +23,7 @@ LONGEST_WORDS = 1024
 """Characters of a refusal that are kept: an Event takes no more."""
 _SHOWN = 80  # characters of a malformed name
 _READ = 1 << 16  # characters of a refusal that are looked at
+_AROUND = "'\"`()[]{}<>,;:."  # a name in a sentence
 
 
 class Viewer(NamedTuple):
@@ -86,10 +87,18 @@ def called(names: Iterable[str]) -> tuple[set[str], dict[str, str]]:
     return found, malformed
 
 
-def concerned(names: Iterable[str], words: str) -> list[str]:
-    """The resources that a refusal is about: gRPC names them; all of them, if it names none."""
-    found, words = list(names), words[:_READ]
-    return [it for it in found if it in words] or found
+def concerned(changed: Iterable[str], asked: Iterable[str], words: str) -> list[str]:
+    """The resources that a refusal is about, of those that a client has asked for: gRPC names them
+    (`resource index 0: NAME: …`). They need not have changed, for a response that lists everything
+    is refused again for what was bad in it before. All that changed, if it names none."""
+    named = set(_named(words[:_READ]))
+    return sorted(it for it in asked if it in named) or list(changed)
+
+
+def _named(words: str) -> Iterator[str]:
+    """What may be a whole name; a punctuation mark after one may be a part of it, too."""
+    for word in words.split():
+        yield from (word, word.rstrip(":"), word.strip(_AROUND))
 
 
 def _is_for(audience: frozenset[str] | None, viewer: Viewer) -> bool:

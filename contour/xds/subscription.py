@@ -288,17 +288,21 @@ class Subscription:
         return response
 
     def decline(self, response: InFlightResponse, words: str) -> None:
-        """The client keeps what it had of these, and says why; they are not sent again before they
-        change."""
-        names = byname.concerned(response.before, words)
-        said = words[: byname.LONGEST_WORDS]
-        self.declined |= dict.fromkeys(names, said)
-        self.outcomes += [*map(Dropped, response.before), Declined(names)]
+        """The client keeps what it had of what its words are about, and has taken the rest. Nothing
+        of this is sent again before it changes."""
+        about = byname.concerned(response.before, self.names, words)
+        taken = [it for it in response.before if it in self.declined and it not in about]
+        refused = [it for it in about if it in response.before or it not in self.declined]
+        for it in taken:
+            del self.declined[it]
+        self.declined |= dict.fromkeys(refused, words[: byname.LONGEST_WORDS])
+        self.outcomes += [*map(Dropped, response.before), Declined([*taken, *refused])]
 
     def accept(self, response: InFlightResponse) -> None:
         """Forgets what such a client refused of that which it has accepted now."""
         if self.declined:
-            names = [it for it in response.before if self.declined.pop(it, None) is not None]
+            brought = list(self.declined) if self.lists_all else response.before
+            names = [it for it in brought if self.declined.pop(it, None) is not None]
             self.outcomes.append(Declined(names))
 
     def forgive(self) -> list[str]:

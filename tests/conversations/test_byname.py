@@ -126,6 +126,54 @@ def test_what_one_client_refuses_is_told_and_kept_from_nobody() -> None:
     assert newcomer.observer.heard == [("recovered", "a", "")]
 
 
+def _refusing(*names: str) -> str:
+    """What gRPC says."""
+    found = "; ".join(f"resource index {i}: {it}: INTERNAL: no" for i, it in enumerate(names))
+    return f"xDS response validation errors: [{found}]"
+
+
+SHORT, LONG = "a.shop:80", "data.shop:80"
+LISTED = [world.listener(it, 1, "a") for it in (SHORT, LONG)]
+
+
+@pytest.mark.parametrize(
+    ("words", "about"),
+    [
+        (_refusing(SHORT), [SHORT]),
+        (_refusing(LONG), [LONG]),
+        (_refusing(SHORT, LONG), [SHORT, LONG]),
+        (f"LDS response Listener '{LONG}' validation error: no", [LONG]),
+        (f"{LONG}80, {SHORT}/{LONG}: no", [SHORT, LONG]),  # neither is named, so all that changed
+        ("no", [SHORT, LONG]),
+    ],
+)
+def test_a_refusal_is_about_the_whole_names_in_its_words(words: str, about: list[str]) -> None:
+    talk = client(fleet(*LISTED), "shop")
+    talk >> subscribe(LISTENER, SHORT, LONG) << push(LISTENER, SHORT, LONG)
+    talk >> nack(LISTENER, words)
+    assert sorted(talk.observer.heard) == [("refused", it, words) for it in about]
+
+
+def test_what_changed_beside_something_refused_is_not_blamed_for_it() -> None:
+    """A response that lists everything is refused for as long as anything in it is bad."""
+    talk = client(fleet(*LISTED), "shop")
+    talk >> subscribe(LISTENER, SHORT, LONG) << push(LISTENER, SHORT, LONG)
+    talk >> nack(LISTENER, _refusing(SHORT, LONG))
+    talk.observer.heard.clear()
+    for port in (2, 3):
+        talk >> publish(world.listener(LONG, port, "a")) << push(LISTENER, SHORT, LONG)
+        talk >> nack(LISTENER, _refusing(SHORT))
+    assert talk.observer.heard == [("recovered", LONG, "")]
+
+
+def test_an_acknowledged_list_ends_every_refusal_of_it() -> None:
+    talk = client(fleet(*LISTED), "shop")
+    talk >> subscribe(LISTENER, SHORT, LONG) << push(LISTENER, SHORT, LONG) >> nack(LISTENER, "no")
+    talk >> publish(world.listener(LONG, 2, "a")) << push(LISTENER, SHORT, LONG)
+    talk >> ack(LISTENER)
+    assert sorted(talk.observer.heard[2:]) == [("recovered", it, "") for it in (SHORT, LONG)]
+
+
 def test_refusals_are_counted_by_type_and_bounded() -> None:
     of = fleet(*SITE, world.listener("b", 2, "b"))
     for viewer, name, words in (
