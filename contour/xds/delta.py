@@ -32,7 +32,7 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
     # A map field makes an entry of what it is asked for, were it not copied.
     versions = dict(asked.initial_resource_versions)
     by.is_owed |= is_first and "*" in names and not versions
-    stream.limit(by, len(names))
+    stream.limit(by, len(by.names) + sum(it not in by.names for it in names))
     if "*" in names:
         stream.subscribe_to_all(by, versions, now)
         names = [it for it in names if it != "*"]
@@ -49,7 +49,7 @@ def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes
     """The encoded response that brings these names, and its nonce."""
     asked = frozenset(names)
     if to.has_newest(asked):
-        key = (response, asked)
+        key = (response, to.asked_as, asked)
         shared, nonce = made.shared(to.type_url, key, lambda nonce: _encoded(to, names, nonce))
         if nonce != to.last_nonce:
             return shared, nonce
@@ -69,7 +69,7 @@ def _encoded(to: Subscription, names: list[str], nonce: str) -> bytes:
             removed.append(name)
         else:
             found.append(resource.rendered(wire.delta_resource, to.overridden_parts(name)))
-    return wire.delta_response(to.type_url, found, removed, nonce)
+    return wire.delta_response(to.asked_as, found, removed, nonce)
 
 
 def _answer(stream: Stream, by: Subscription, asked: DeltaDiscoveryRequest, now: float) -> None:

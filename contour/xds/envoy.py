@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from contour.xds import bisection, byname, removals, state
+from contour.xds import bisection, byname, removals, resources, state
 from contour.xds.alarms import Alarms
 from contour.xds.arrival import Arrival
 from contour.xds.events import (
@@ -112,10 +112,10 @@ class Envoy:
 
     def open(self, type_url: str, wake: Callable[[], None]) -> Subscription:
         """A stream asks for something of a type for the first time."""
-        published = byname.visible(self._store.types[type_url], self.viewer)
-        varied = self._store.varied[type_url]
-        made = Subscription(type_url, published, varied, wake, self.release, self.viewer)
-        self.subscriptions[type_url].append(made)
+        kind = resources.kind(type_url)
+        served = (byname.visible(self._store.types[kind], self.viewer), self._store.varied[kind])
+        made = Subscription(kind, type_url, *served, wake, self.release, self.viewer)
+        self.subscriptions[kind].append(made)
         return made
 
     def step(self, event: Event, now: float) -> list[tuple[Subscription, Outcome]]:

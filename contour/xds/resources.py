@@ -34,6 +34,8 @@ ORDER = (
     RUNTIME_LAYER, CLUSTER, ENDPOINTS, SECRET, EXTENSION, LISTENER, ROUTE, SCOPE, RATE_LIMITS,
 )  # fmt: skip
 RANK = {type_url: rank for rank, type_url in enumerate(ORDER)}
+OTHER = "other"
+"""Stands for all other types. Clients may ask for them, but there is nothing of them."""
 # Clients ask for all of these without naming them; in state of the world, absence is removal.
 WHOLE = frozenset({CLUSTER, LISTENER, SCOPE, RATE_LIMITS})
 # These wait for what they need; the others are what is waited for.
@@ -96,6 +98,11 @@ class Part:
     def varies(self) -> bool:
         """Whether some clients get something else."""
         return self.since is not None or bool(self.by_zone)
+
+
+def kind(type_url: str) -> str:
+    """The type that something is served as."""
+    return type_url if type_url in RANK else OTHER
 
 
 class Change(NamedTuple):

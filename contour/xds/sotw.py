@@ -36,7 +36,7 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
         stream.answer_all(by, refusal, now)
         if by.is_wildcard and not names:
             return
-    stream.limit(by, len([it for it in names if it not in by.names]))
+    stream.limit(by, len(names))
     # What a client says it has is believed of Envoys, for the version of everything tells it. A
     # rate limit service that connects again claims what it received last, refused or not.
     is_told = is_first and by.viewer is None and by.type_url != RATE_LIMITS
@@ -59,16 +59,19 @@ def _is_there(to: Subscription, name: str) -> bool:
 def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes, str]:
     """The encoded response that brings these names, and its nonce."""
     listed = sorted(_everything(to)) if to.lists_all else names
-    has_newest = not (
-        to.overrides or to.removing or any(it in to.varied and to.differs(it) for it in listed)
-    )
-    if has_newest and to.is_wildcard == to.lists_all:
-        key = (response, None if to.lists_all else frozenset(names), to.viewer)
+    asked = None if to.lists_all and to.is_wildcard else frozenset(listed)
+    if _has_newest_of_all(to) if asked is None else to.has_newest(asked):
+        key = (response, to.asked_as, asked, to.viewer)
         shared, nonce = made.shared(to.type_url, key, lambda it: _encoded(to, listed, it))
         if nonce != to.last_nonce:
             return shared, nonce
     nonce = made.nonce()
     return _encoded(to, listed, nonce), nonce
+
+
+def _has_newest_of_all(to: Subscription) -> bool:
+    """Whether nothing else is sent than the newest of everything."""
+    return not (to.overrides or to.removing or any(map(to.differs, to.varied)))
 
 
 def _align(stream: Stream, by: Subscription, names: set[str], version: str, now: float) -> None:
@@ -110,7 +113,7 @@ def _encoded(to: Subscription, names: list[str], nonce: str) -> bytes:
             resource = state.empty_endpoints(name)
         if resource is not None:
             found.append(resource.rendered(wire.sotw_resource, to.overridden_parts(name)))
-    return wire.sotw_response(to.type_url, found, _version(to, names), nonce)
+    return wire.sotw_response(to.asked_as, found, _version(to, names), nonce)
 
 
 def _version(to: Subscription, names: list[str]) -> str:

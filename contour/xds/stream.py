@@ -276,10 +276,10 @@ class Stream:
         for response in list(by.in_flight):
             self.answer(by, response, refusal, now)
 
-    def limit(self, by: Subscription, more: int) -> None:
-        """Refuses to take on more names than anybody needs."""
+    def limit(self, by: Subscription, names: int) -> None:
+        """Refuses to take on more names than anybody needs: so many in all."""
         most = MOST_NAMES if by.viewer is None else byname.MOST_NAMES
-        if len(by.names) + more > most:
+        if names > most:
             raise Violation(f"more than {most} subscriptions")
 
     def called(self, by: Subscription, names: Sequence[str]) -> set[str]:

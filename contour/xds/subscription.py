@@ -28,7 +28,8 @@ NO_OVERRIDES: Mapping[str, Override] = {}
 class Subscription:
     """One type on one stream."""
 
-    type_url: str
+    type_url: str  # `OTHER` for all that are not served
+    asked_as: str  # the type as the client writes it
     published: Mapping[str, Resource]  # of this type, by name: the fleet's own
     varied: AbstractSet[str]  # the names of those of which some get something else
     wake: Callable[[], None]  # tells the stream that it has something to send

@@ -41,7 +41,7 @@ def _envoy(of: Envoy) -> dict[str, object]:
 
 def _subscription(of: Subscription) -> dict[str, object]:
     return {
-        "type": of.type_url,
+        "type": of.asked_as,
         "subscribed": "*" if of.is_wildcard else sorted(of.names),
         "versions": {name: _version(of, name) for name in _names(of)},
         "unsent": sorted(of.dirty),
@@ -125,7 +125,7 @@ def counts(of: Fleet) -> Iterator[EnvoyCounts]:
 def _counted(of: Subscription) -> TypeCounts:
     refused = _refused(of)
     return TypeCounts(
-        of.type_url,
+        of.asked_as,
         served=len(of.published) if of.is_wildcard else len(of.names),
         unsent=len(of.dirty),
         unanswered=len({name for it in of.in_flight for name in it.before}),

@@ -235,6 +235,14 @@ def test_there_is_an_end_to_names() -> None:
         talk >> subscribe(LISTENER, *(f"name-{it}" for it in range(MOST_NAMES + 1)))
 
 
+def test_all_names_can_be_replaced_by_as_many_others() -> None:
+    talk = client(fleet(*SITE), "shop")
+    talk >> subscribe(ROUTE, *(f"old-{it}" for it in range(MOST_NAMES))) << push(ROUTE)
+    assert isinstance(talk.client, SotwClient)
+    talk.client.names[ROUTE] = {"a", *(f"new-{it}" for it in range(MOST_NAMES - 1))}
+    talk >> ack(ROUTE) << push(ROUTE, "a", routes="*>a")
+
+
 @pytest.mark.parametrize("name", ["x" * 10_000, "xdstp:", "xdstp://a/b\n/c", "xdstp://a"])
 def test_a_malformed_name_is_shown_and_concerns_no_other(name: str) -> None:
     talk = client(fleet(*SITE), "shop")
