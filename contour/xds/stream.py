@@ -215,16 +215,17 @@ class Stream:
         return made, True
 
     def subscribe(self, by: Subscription, names: Iterable[str], had: Had, now: float) -> None:
-        """The client asks for names. A name is always answered, also if there is nothing of it;
-        what the client has in the newest version is not sent again."""
+        """The client asks for names. A name is always answered, also if there is nothing of it, or
+        if it was sent because everything was asked for; what the client says that it has in the
+        newest version is not sent again."""
         asked = dict.fromkeys(names)
         repeated = [it for it in asked if it in by.names] if by.names else []
         for name in repeated:
             del asked[name]
-        new = list(asked)
-        unknown = new
+        unknown = new = list(asked)
         if by.is_wildcard:
             unknown = [it for it in new if by.resource(it) is None]
+            repeated += [it for it in new if it not in had and by.resource(it) is not None]
         fleet, envoy = self._joined()
         fleet.interest.add(envoy, by, new)
         if repeated:

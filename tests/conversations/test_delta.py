@@ -115,6 +115,21 @@ def test_what_is_subscribed_again_is_sent_again() -> None:
     talk >> subscribe(ENDPOINTS, "a") << push(ENDPOINTS, "a") >> ack(ENDPOINTS) << nothing
 
 
+def test_who_has_everything_is_sent_again_what_it_asks_for_by_name() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    for _ in range(2):
+        talk >> subscribe(LISTENER, "http") << push(LISTENER, "http") >> ack(LISTENER) << nothing
+        talk >> unsubscribe(LISTENER, "http") << nothing
+
+
+def test_what_a_client_says_that_it_has_is_not_sent_again_by_name() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    has = talk.client.has[CLUSTER]
+    talk >> reconnect(DeltaClient)
+    talk.request(talk.client.subscribe(CLUSTER, ["*", "a"], **has))
+    talk << nothing
+
+
 def test_a_stale_or_invented_nonce_acknowledges_nothing() -> None:
     talk = opened(Conversation([*A, *WEB]))
     stale = pb.DeltaDiscoveryRequest(

@@ -83,6 +83,11 @@ def test_a_name_that_is_added_is_sent_and_no_other() -> None:
     talk >> subscribe(ENDPOINTS, "b") << push(ENDPOINTS, "b") >> ack(ENDPOINTS) << nothing
 
 
+def test_a_name_that_is_added_to_everything_is_sent_again() -> None:
+    talk = opened(sotw([*A, *WEB]))
+    talk >> subscribe(LISTENER, "*", "http") << push(LISTENER, "http") >> ack(LISTENER) << nothing
+
+
 def test_the_newest_answer_answers_all_responses_before_it() -> None:
     talk = opened(sotw([*A, *WEB]))
     talk >> publish(world.cluster("c")) << push(CLUSTER, "a", "c")
