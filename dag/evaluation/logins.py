@@ -31,7 +31,7 @@ def refusal(node: nodes.Login, request: Request) -> Refusal | None:
         return None
     if request.bare_path == node.callback:
         return None if _has_begun(node, request) else Refusal(401, "login: nobody has begun it")
-    if any(matching.is_header(it, request.header(it.name)) for it in node.denied):
+    if any(matching.is_header(it, request.values(it.name)) for it in node.denied):
         return Refusal(401, "login: the request has none, and is not to be redirected")
     return Refusal(
         302, f"login: the request has none, and is sent to {node.endpoints.authorization}"
@@ -40,7 +40,7 @@ def refusal(node: nodes.Login, request: Request) -> Refusal | None:
 
 def is_passed(node: nodes.Login, request: Request) -> bool:
     """Whether a request needs no login, but a token."""
-    return any(matching.is_header(it, request.header(it.name)) for it in node.passed)
+    return any(matching.is_header(it, request.values(it.name)) for it in node.passed)
 
 
 def _has_begun(node: nodes.Login, request: Request) -> bool:

@@ -3,7 +3,7 @@
 Conditions are looked at in Envoy's order: the path, headers, the query.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dag import nodes
 from dag.evaluation.requests import Request
@@ -25,13 +25,13 @@ def failures(match: nodes.Match, request: Request) -> Iterator[str]:
 
 def _of_fields(match: nodes.Match, request: Request) -> Iterator[str]:
     for wanted in match.headers:
-        if not is_header(wanted, request.header(wanted.name)):
+        if not is_header(wanted, request.values(wanted.name)):
             yield f"the header {wanted.name} is not {_told_value(wanted.value, wanted.inverted)}"
     for query in match.queries:
         if not is_query(query, request):
             yield f"the query parameter {query.name} is not {_told_value(query.value)}"
     for cookie in match.cookies:
-        if not regexes.matches(cookie.expression, request.header("cookie") or ""):
+        if not any(regexes.matches(cookie.expression, it) for it in request.values("cookie")):
             yield f"the cookie {cookie.name} is not {cookie.operator} {cookie.value!r}"
 
 
@@ -48,19 +48,19 @@ def is_path(wanted: nodes.Path, path: str) -> bool:
             return regexes.matches(wanted.expression, path)
 
 
-def is_header(wanted: nodes.HeaderMatch, value: str | None) -> bool:
-    """Whether a header is as wanted; None is a header that is not there.
+def is_header(wanted: nodes.HeaderMatch, values: Sequence[str]) -> bool:
+    """Whether a header with these values is as wanted: one of them, or none if it is inverted.
 
     A missing header meets no condition on its value, not even an inverted one, unless it counts
     as empty; it does meet that it must not be there.
     """
-    if value is None and wanted.missing_as_empty:
-        value = ""
+    if not values and wanted.missing_as_empty:
+        values = ("",)
     if wanted.value.operator == "present":
-        return (value is not None) != wanted.inverted
-    if value is None:
+        return bool(values) != wanted.inverted
+    if not values:
         return False
-    return is_value(wanted.value, value) != wanted.inverted
+    return any(is_value(wanted.value, it) for it in values) != wanted.inverted
 
 
 def is_query(wanted: nodes.QueryMatch, request: Request) -> bool:

@@ -61,11 +61,15 @@ class Request:
         return kind == "application/grpc" or kind.startswith("application/grpc+")
 
     def header(self, name: str) -> str | None:
-        """The value of a header; several ones are joined, as Envoy matches them. None without."""
-        if name in _PSEUDO:
-            return str(getattr(self, _PSEUDO[name]))
-        found = [value for key, value in self.headers if key == name]
+        """A header as a whole: several values are joined. None without."""
+        found = self.values(name)
         return ",".join(found) if found else None
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Each value of a header, as Envoy matches them."""
+        if name in _PSEUDO:
+            return (str(getattr(self, _PSEUDO[name])),)
+        return tuple(value for key, value in self.headers if key == name)
 
     def queries(self) -> Iterator[tuple[str, str]]:
         """The parameters of the query, in order, undecoded."""

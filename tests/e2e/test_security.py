@@ -101,6 +101,22 @@ CASES = [
     Case("http://rules.example.com/v/a", 403),
     Case("http://rules.example.com/open", 403, headers={"x-user-id": "banned"}),
     Case("http://rules.example.com/open", 403, headers={"x-user-id": "me, banned"}),
+    # A header that is sent several times allows as a whole, and denies by any of its values.
+    Case("http://rules.example.com/users", 403, headers={**USER, "X-User-ID": "stranger"}),
+    Case("http://rules.example.com/users", 403, headers={"X-User-ID": "stranger", **USER}),
+    Case("http://rules.example.com/users", 403, headers={**USER, "X-User-ID": "other-user"}),
+    Case("http://rules.example.com/users", 403, headers={**USER, "X-User-ID": ""}),
+    Case("http://rules.example.com/open", headers={**USER, "X-User-ID": "stranger"}),
+    Case("http://rules.example.com/open", 403, headers={**USER, "X-User-ID": "banned"}),
+    Case("http://rules.example.com/open", 403, headers={"x-user-id": "a", "X-User-ID": "b"}),
+    Case("http://rules.example.com/open", headers={"x-user-id": "b", "X-User-ID": "a"}),
+    Case(
+        "http://rules.example.com/open",
+        403,
+        headers={"x-user-id": "a", "X-User-ID": "b", "X-User-Id": "c" * 9000},
+    ),
+    Case("http://rules.example.com/empty", headers={"x-user-id": ""}),
+    Case("http://rules.example.com/empty", 403),
     # Claims and scopes.
     Case("http://claims.example.com/", 401),
     Case("http://claims.example.com/", headers=bearer(**ALL), seen={"x-subject": "me"}),

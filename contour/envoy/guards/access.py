@@ -3,12 +3,17 @@ authorization servers, whose results the rules may ask for.
 
 Envoy's own rules are not ordered. So they become one condition: what a rule allows, or else the
 next one; what no rule denies, and the next one allows.
+
+Envoy compares each value of a repeated header on its own (since it mended CVE-2026-26308). So that
+nobody gets in by adding a value to those of a proxy, a filter before the rules notes what a header
+says as a whole, its values joined by commas, and rules that allow are compared with that.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from envoy.config.rbac.v3 import rbac_pb2 as rules_pb
+from envoy.extensions.filters.http.header_to_metadata.v3 import header_to_metadata_pb2 as noting_pb
 from envoy.extensions.filters.http.rbac.v3 import rbac_pb2 as pb
 from envoy.type.matcher.v3 import value_pb2
 
@@ -18,6 +23,12 @@ from dag import nodes
 from dag.values import regexes
 
 NAME = "envoy.filters.http.rbac.access"
+NOTED = "contour.headers.noted"
+"""The filter that notes headers as a whole."""
+
+_PLACE = "contour.headers"
+_MARK = "="
+"""Stands before what is noted, for Envoy notes no empty value."""
 
 
 def installed() -> pb.RBAC:
@@ -41,6 +52,34 @@ def off() -> pb.RBACPerRoute:
     return pb.RBACPerRoute()
 
 
+def noted() -> noting_pb.Config:
+    """Notes nothing unless a route says so."""
+    return noting_pb.Config()
+
+
+def notes(node: nodes.Access) -> noting_pb.Config | None:
+    """The headers that are compared as a whole; None if none is."""
+    result = noting_pb.Config()
+    for name in dict.fromkeys(_compared_as_a_whole(node)):
+        noting = result.request_rules.add(header=name).on_header_present
+        noting.metadata_namespace, noting.key = _PLACE, name
+        noting.regex_value_rewrite.pattern.regex = "^"
+        noting.regex_value_rewrite.substitution = _MARK
+    return result if result.request_rules else None
+
+
+def _compared_as_a_whole(node: nodes.Access) -> Iterator[str]:
+    for rule in node.rules:
+        for name, values in rule.headers:
+            if rule.action == "ALLOW" or any(map(_is_list, values)):
+                yield name
+
+
+def _is_list(value: str) -> bool:
+    """Whether a value may be sent as several ones."""
+    return "," in value
+
+
 def _condition(node: nodes.Access) -> rules_pb.Principal:
     found = _everybody() if node.default == "ALLOW" else _not(_everybody())
     turns = [(action, list(rules)) for action, rules in groupby(node.rules, lambda it: it.action)]
@@ -61,7 +100,7 @@ def _requests(rule: nodes.AccessRule) -> rules_pb.Principal:
     if rule.ranges:
         wanted.append(_any([addresses.principal(it) for it in rule.ranges]))
     for name, values in rule.headers:
-        one = _listed if rule.action == "DENY" else _header
+        one = _listed if rule.action == "DENY" else _whole
         wanted.append(_any([one(name, it) for it in values]))
     wanted.extend(_claims(it) for it in rule.claims)
     return _all(wanted)
@@ -74,14 +113,43 @@ def _header(name: str, value: str) -> rules_pb.Principal:
     return result
 
 
+def _whole(name: str, value: str) -> rules_pb.Principal:
+    """A header that says this and nothing else, however often it is sent."""
+    result, wanted = _note(name)
+    wanted.string_match.exact = _MARK + value
+    return result
+
+
 def _listed(name: str, value: str) -> rules_pb.Principal:
-    """Envoy compares the values of a repeated header as one text: what is denied must not hide
-    among others."""
+    """A header that says this, perhaps among others: what is denied must not hide there."""
     result = rules_pb.Principal()
     result.header.name = name
     expression = f"(.*,)?[ \\t]*{regexes.quoted(value)}[ \\t]*(,.*)?"
     result.header.string_match.safe_regex.regex = expression
-    return result
+    if not _is_list(value):
+        return result
+    joined, wanted = _note(name)
+    wanted.string_match.safe_regex.regex = _MARK + expression
+    return _any([result, joined, _is_too_long(name)])
+
+
+def _is_too_long(name: str) -> rules_pb.Principal:
+    """A header that is there and was not noted: together, its values have more than 8 KiB."""
+    result = rules_pb.Principal()
+    result.header.name = name
+    result.header.present_match = True
+    noted_, wanted = _note(name)
+    wanted.present_match = True
+    return _all([result, _not(noted_)])
+
+
+def _note(name: str) -> tuple[rules_pb.Principal, value_pb2.ValueMatcher]:
+    """Who sends a header of which is noted what the matcher wants."""
+    result = rules_pb.Principal()
+    matcher = result.sourced_metadata.metadata_matcher
+    matcher.filter = _PLACE
+    matcher.path.add(key=name)
+    return result, matcher.value
 
 
 def _path(node: nodes.Path) -> rules_pb.Principal:

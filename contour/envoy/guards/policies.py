@@ -76,6 +76,8 @@ def _configurations(node: nodes.Policies, names: ClusterNames) -> Iterator[tuple
             yield it.name, _packed(number, found)
     if node.compressors is not None:
         yield compression.NAME, compressors.USUAL[isinstance(node.compressors, str)]
+    if isinstance(node.access, nodes.Access) and (notes := _notes(node.access)) is not None:
+        yield access.NOTED, notes
     if isinstance(node.rate_limits, str):
         yield ratelimits.GLOBAL, encoding.packed(ratelimits.off_global())
     if node.login is not None:
@@ -91,6 +93,13 @@ def _packed(number: int, node: Hashable) -> Packed:
     to each of its hosts."""
     it = _WRITTEN[number]
     return encoding.packed(_told(node, it.policy, it.off))
+
+
+@lru_cache(maxsize=1024)
+def _notes(node: nodes.Access) -> Packed | None:
+    """What of requests is noted for the rules over them."""
+    found = access.notes(node)
+    return None if found is None else encoding.packed(found)
 
 
 class _Written(NamedTuple):

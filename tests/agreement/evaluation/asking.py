@@ -94,6 +94,8 @@ _WEBSOCKET = (
 
 def _headers(chance: Random, is_secure: bool) -> list[tuple[str, str]]:
     found = [(it, chance.choice(pools.VALUES)) for it in pools.NAMES if chance.random() < 0.4]
+    if found and chance.random() < 0.15:
+        found.append((found[0][0], chance.choice(pools.VALUES)))
     if chance.random() < 0.06:
         found.append((chance.choice(pools.UNDERSCORED), chance.choice(pools.VALUES)))
     if chance.random() < 0.05:

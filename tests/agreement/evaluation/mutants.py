@@ -108,7 +108,7 @@ _AUTHENTICATION = {
 _LOGINS = {
     "if request.bare_path == node.logout:": "if False:",
     "if request.bare_path == node.callback:": "if False:",
-    "if any(matching.is_header(it, request.header(it.name)) for it in node.denied):": "if False:",
+    "if any(matching.is_header(it, request.values(it.name)) for it in node.denied):": "if False:",
 }
 
 _ORIGINS = {
@@ -133,15 +133,17 @@ _MATCHING = {
     "if not is_path(match.path, request.bare_path):": "if False:",
     "if match.method and request.method != match.method:": "if False:",
     "if request.method == \"TRACE\" and not match.method:": "if False:",
-    "if not is_header(wanted, request.header(wanted.name)):": "if False:",
+    "if not is_header(wanted, request.values(wanted.name)):": "if False:",
     "if not is_query(query, request):": "if False:",
     "if match.is_grpc and not request.is_call:": "if False:",
     "return path == wanted.path or path.startswith(wanted.path + \"/\")":
         "return path.startswith(wanted.path)",
-    "if value is None and wanted.missing_as_empty:": "if False:",
-    "return (value is not None) != wanted.inverted": "return value is not None",
-    "return is_value(wanted.value, value) != wanted.inverted":
-        "return is_value(wanted.value, value)",
+    "if not values and wanted.missing_as_empty:": "if False:",
+    "return bool(values) != wanted.inverted": "return bool(values)",
+    "any(is_value(wanted.value, it) for it in values) != wanted.inverted":
+        "any(is_value(wanted.value, it) for it in values)",
+    "return any(is_value(wanted.value, it) for it in values)":
+        "return all(is_value(wanted.value, it) for it in values)",
     "value = wanted.value.lower() if wanted.ignore_case else wanted.value": "value = wanted.value",
     "found = text.lower() if wanted.ignore_case else text": "found = text",
     "return found.endswith(value)": "return value in found",
