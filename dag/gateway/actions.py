@@ -33,7 +33,7 @@ def nowhere(kind: str) -> nodes.Respond:
 
 def action(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Action | Problem]:
     """What answers the requests of a rule, and what is wrong with its references."""
-    wanted = (*rule.filters, *filters.shared(rule))
+    wanted = [it for _, it in filters.placed(rule, at)]
     redirect = filters.redirect(wanted)
     if redirect is not None:
         yield redirect

@@ -26,18 +26,20 @@ def refusals(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
         yield from _refusals(reference.filters, backend)
         yield from _extensions(reference.filters, backend)
     yield from _differing(rule, at)
+    yield from _twice(rule, at)
 
 
-def shared(rule: HTTPRouteRule) -> tuple[crd.HTTPRouteFilter, ...]:
-    """The filters that every backend of a rule has alike, and that are served per rule."""
+def placed(rule: HTTPRouteRule, at: Place) -> Iterator[tuple[Place, crd.HTTPRouteFilter]]:
+    """The filters of a rule, and after them those that all of its backends have alike and that are
+    served per rule; each with the field where it stands."""
+    for index, found in enumerate(rule.filters):
+        yield at.at("filters", index), found
     live = _live(rule)
-    if not live:
-        return ()
-    return tuple(
-        it
-        for it in live[0].filters
-        if (kind := _kind(it)) and all(_of(kind, other) == _of(kind, live[0]) for other in live)
-    )
+    first = next((n for n, it in enumerate(rule.backend_refs) if it.weight > 0), 0)
+    for index, found in enumerate(live[0].filters if live else ()):
+        kind = _kind(found)
+        if kind and all(_of(kind, other) == _of(kind, live[0]) for other in live):
+            yield at.at("backendRefs", first).at("filters", index), found
 
 
 def differing_hosts(rule: HTTPRouteRule) -> bool:
@@ -50,6 +52,35 @@ def _differing(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
     if rule.session_persistence is not None and len({whole(rule, it) for it in _live(rule)}) > 1:
         why = "filters must be the same for every backend of a rule with session persistence"
         yield problems.rule_dropped(at.at("backendRefs"), why)
+
+
+def _twice(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
+    """Filters of backends that would take the place of a filter of their rule."""
+    for index, reference in enumerate(rule.backend_refs):
+        for number, found in enumerate(reference.filters if reference.weight > 0 else ()):
+            why = next((_CLASHES[it] for it in _clashing(rule, found)), None)
+            if why is not None:
+                place = at.at("backendRefs", index).at("filters", number)
+                yield problems.rule_dropped(place, f"cannot stand beside {why} of its rule")
+
+
+def _clashing(rule: HTTPRouteRule, found: crd.HTTPRouteFilter) -> Iterator[str]:
+    """The kinds of filters of a rule beside which one of a backend cannot be served. Two that say
+    the same are one."""
+    for it in rule.filters:
+        for kind in ("cors", "external_auth"):
+            own, wanted = getattr(it, kind), getattr(found, kind)
+            if own is not None and wanted is not None and own != wanted:
+                yield kind
+        if it.url_rewrite is not None and found.request_redirect is not None:
+            yield "url_rewrite"
+
+
+_CLASHES = {
+    "cors": "another CORS filter",
+    "external_auth": "another ExternalAuth filter",
+    "url_rewrite": "the URLRewrite filter",
+}
 
 
 Whole = tuple[tuple[Any, ...], ...]
@@ -130,11 +161,13 @@ def redirect(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.Redirect | None:
 
 
 def rewrite(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.Rewrite | None:
-    """The changes to the request line."""
-    found = next(filter(None, (it.url_rewrite for it in filters)), None)
-    if found is None:
+    """The changes to the request line; of several hosts or paths the last one counts."""
+    found = [it.url_rewrite for it in filters if it.url_rewrite is not None]
+    if not found:
         return None
-    return nodes.Rewrite(found.hostname or "", _full_path(found.path), _prefix(found.path))
+    host = next((it.hostname for it in reversed(found) if it.hostname), "")
+    path = next((it.path for it in reversed(found) if it.path is not None), None)
+    return nodes.Rewrite(host, _full_path(path), _prefix(path))
 
 
 def _header_refusals(

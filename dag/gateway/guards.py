@@ -24,13 +24,13 @@ def policies(
     view: View, rule: HTTPRouteRule, at: Place
 ) -> tuple[nodes.Policies | None, list[Problem]]:
     """The policies of a rule, and what is wrong with them."""
-    wanted = (*rule.filters, *filters.shared(rule))
+    placed = list(filters.placed(rule, at))
+    wanted = [it for _, it in placed]
     cors = next((it.cors for it in wanted if it.cors is not None), None)
     found: list[nodes.Authorization | Problem] = []
-    for index, it in enumerate(wanted):
+    for place, it in placed:
         if it.external_auth is not None:
-            place = at.at("filters", index).at("externalAuth")
-            found.extend(_authorization(view, it.external_auth, place))
+            found.extend(_authorization(view, it.external_auth, place.at("externalAuth")))
     told = [it for it in found if isinstance(it, Problem)]
     servers = [it for it in found if isinstance(it, nodes.Authorization)]
     extended, more = gathered(extensionrefs.policies(view, rule.filters, at))

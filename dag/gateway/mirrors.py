@@ -5,7 +5,7 @@ The answers are thrown away, so a copy that leads nowhere is told and harms no r
 
 from collections.abc import Iterator
 
-from crds.gateway.filters import HTTPRequestMirrorFilter, HTTPRouteFilter
+from crds.gateway.filters import HTTPRequestMirrorFilter
 from crds.gateway.httproute import HTTPRouteRule
 from dag import nodes
 from dag.engine.view import View
@@ -16,7 +16,7 @@ from dag.problems.places import Place
 
 def mirrors(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Mirror | Problem]:
     """The copies that a rule makes, and those that lead nowhere."""
-    for place, found in _wanted(rule, at):
+    for place, found in filters.placed(rule, at):
         if found.request_mirror is not None:
             wanted = found.request_mirror
             where = place.at("requestMirror").at("backendRef")
@@ -25,14 +25,6 @@ def mirrors(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Mirror
                 yield cluster
             elif _numerator(wanted):
                 yield nodes.Mirror(cluster, _numerator(wanted), _denominator(wanted))
-
-
-def _wanted(rule: HTTPRouteRule, at: Place) -> Iterator[tuple[Place, HTTPRouteFilter]]:
-    for index, found in enumerate(rule.filters):
-        yield at.at("filters", index), found
-    live = next((n for n, it in enumerate(rule.backend_refs) if it.weight > 0), 0)
-    for index, found in enumerate(filters.shared(rule)):
-        yield at.at("backendRefs", live).at("filters", index), found
 
 
 def _numerator(wanted: HTTPRequestMirrorFilter) -> int:

@@ -201,6 +201,71 @@ def test_a_rewrite_changes_what_reaches_the_backend(text: str, expected: nodes.R
     assert forward(it).rewrite == expected
 
 
+AWAY = "filters: [{type: RequestRedirect, requestRedirect: {hostname: b.com}}]"
+TO_HOST, TO_PATH, TO_OTHERS = (
+    f"filters: [{{type: URLRewrite, urlRewrite: {{{it}}}}}]"
+    for it in (
+        "hostname: b.com",
+        "path: {type: ReplacePrefixMatch, replacePrefixMatch: /x}",
+        "hostname: c.com, path: {type: ReplaceFullPath, replaceFullPath: /y}",
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "backend", "expected"),
+    [
+        (TO_PATH, TO_HOST, nodes.Rewrite("b.com", prefix="/x")),
+        (TO_HOST, TO_PATH, nodes.Rewrite("b.com", prefix="/x")),
+        (TO_HOST, TO_OTHERS, nodes.Rewrite("c.com", full_path="/y")),
+        (TO_OTHERS, TO_PATH, nodes.Rewrite("c.com", prefix="/x")),
+        (TO_OTHERS, "", nodes.Rewrite("c.com", full_path="/y")),
+    ],
+)
+def test_a_backend_rewrites_over_what_its_rule_rewrites(
+    rule: str, backend: str, expected: nodes.Rewrite
+) -> None:
+    it = world(GIVEN + route("r", on("/a", f"{{name: s1, port: 80, {backend}}}", rule)))
+    assert forward(it).rewrite == expected
+
+
+CORS, OTHER_CORS = (
+    f"filters: [{{type: CORS, cors: {{allowOrigins: [{it!r}]}}}}]"
+    for it in ("https://a.com", "https://b.com")
+)
+ASKING, ASKING_ANOTHER = (
+    "filters: [{type: ExternalAuth, externalAuth: "
+    f"{{protocol: HTTP, http: {{}}, backendRef: {{name: {it}, port: 80}}}}}}]"
+    for it in ("s1", "s2")
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "backend"),
+    [(ASKING, ASKING_ANOTHER), (CORS, OTHER_CORS), (TO_PATH, AWAY)],
+    ids=["servers", "origins", "a redirect of what is rewritten"],
+)
+def test_a_backend_closes_its_share_whose_filter_cannot_stand_beside_the_rules(
+    rule: str, backend: str
+) -> None:
+    references = f"{{name: s1, port: 80}}, {{name: s2, port: 80, {backend}}}"
+    match = "matches: [{path: {value: /a}}]"
+    it = world(GIVEN + route("r", f"{{{match}, {rule}, backendRefs: [{references}]}}", to("s2")))
+    shown = ["/a/... up to 50% -> default/s1:80", "/a/... -> 500", "/ -> default/s2:80"]
+    assert routes(it, "*") == shown
+    assert status_text.route(it, "r") == PARTLY_DROPPED
+    assert "spec.rules[0].backendRefs[1].filters[0]: cannot stand beside" in " ".join(
+        status_text.route_messages(it, "r")
+    )
+
+
+@pytest.mark.parametrize("text", [ASKING, CORS])
+def test_a_backend_may_say_what_its_rule_says(text: str) -> None:
+    it = world(GIVEN + route("r", on("/a", f"{{name: s1, port: 80, {text}}}", text)))
+    assert routes(it, "*") == ["/a/... -> default/s1:80"]
+    assert status_text.route(it, "r") == FINE
+
+
 @pytest.mark.parametrize(
     ("text", "port", "expected"),
     [
@@ -290,7 +355,6 @@ MIRROR = "filters: [{type: RequestMirror, requestMirror: {backendRef: {name: s2,
 HEADER = (
     "filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: b}]}}]"
 )
-AWAY = "filters: [{type: RequestRedirect, requestRedirect: {hostname: b.com}}]"
 
 
 @pytest.mark.parametrize(
