@@ -109,7 +109,8 @@ def rules(
     written = [rule for rule, _ in asked]
     together = _together(view, own.subject, written, found, more)
     asked_by_guards = securityguards.asked(view, own, written)
-    return replace(together, leads_to=tuple(sorted({*together.leads_to, *asked_by_guards})))
+    leads_to = tuple(sorted({*together.leads_to, *asked_by_guards}))
+    return replace(together, names=named, leads_to=leads_to)
 
 
 def _read(

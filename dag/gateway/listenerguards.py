@@ -5,15 +5,21 @@ other APIs, which are guarded by what is theirs. A route whose own policy is mer
 say together.
 """
 
+from collections.abc import Iterator
+
 from crds.meta import ObjectRef
 from crds.records import replace
 from dag import nodes
 from dag.engine.view import View
-from dag.gateway import actions
+from dag.gateway import actions, servedlisteners
+from dag.gateway.attachment import Parent
 from dag.gateway.envoypolicies import policytargets, securityguards, securitypolicies
 from dag.gateway.envoypolicies.securityguards import Guard
 from dag.gateway.envoypolicies.securitypolicies import Effect
+from dag.gateway.rules import Rules
 from dag.gateway.servedlisteners import ServedListener
+from dag.problems import Problem
+from dag.problems import policies as complaints
 
 
 def of_listener(view: View, owner: ServedListener) -> Guard | None:
@@ -55,18 +61,39 @@ def says_who_connects(found: Effect) -> bool:
 
 def guarded(view: View, route: nodes.Route, guard: Guard | None) -> nodes.Route:
     """A route as its listener guards it, unless it has a policy of its own that is not merged."""
-    own = next((it for it in route.attached if it.kind == securitypolicies.KIND), None)
-    if own is not None:
-        if not securitypolicies.EFFECTS.is_merging(view, own.key):
-            return route
-        parent = guard.policy.key if guard is not None else None
-        together = Guard(own, securitypolicies.EFFECTS.merged(view, own.key, parent))
-        return _guarded(route, together, () if guard is None else (guard.policy,))
-    return route if guard is None else _guarded(route, guard, (guard.policy,))
-
-
-def _guarded(route: nodes.Route, guard: Guard, more: tuple[ObjectRef, ...]) -> nodes.Route:
-    attached = (*route.attached, *more)
-    if guard.effect.is_closed or securityguards.twice(guard, route.policies):
+    holding = _holding(view, route, guard)
+    if holding is None:
+        return route
+    attached = (*route.attached, *(() if guard is None else (guard.policy,)))
+    if holding.effect.is_closed or securityguards.twice(holding, route.policies):
         return replace(route, action=actions.nowhere(route.origin.kind), attached=attached)
-    return replace(route, policies=securityguards.joined(guard, route.policies), attached=attached)
+    joined = securityguards.joined(holding, route.policies)
+    return replace(route, policies=joined, attached=attached)
+
+
+def _holding(view: View, route: nodes.Route, guard: Guard | None) -> Guard | None:
+    """What a listener with a policy, or without, makes a part of a route: that policy, or the
+    route's own together with it."""
+    own = next((it for it in route.attached if it.kind == securitypolicies.KIND), None)
+    if own is None:
+        return guard
+    if not securitypolicies.EFFECTS.is_merging(view, own.key):
+        return None
+    parent = guard.policy.key if guard is not None else None
+    return Guard(own, securitypolicies.EFFECTS.merged(view, own.key, parent))
+
+
+def told(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Problem]:
+    """The rules of a route that are closed at listeners of a parent, because they have a guard of
+    which there can be one by a filter, too."""
+    owners = {it.holder: None for it in parent.sections}
+    served = (it for holder in owners for it in view.ask(servedlisteners.served, holder))
+    guards = {of_listener(view, it) for it in served if it.section in parent.sections}
+    found = {
+        complaints.guarded_twice(rules.place(ref, route), holding.policy, both)
+        for route in rules.routes
+        for guard in guards
+        if (holding := _holding(view, route, guard)) is not None
+        and (both := securityguards.twice(holding, route.policies))
+    }
+    yield from sorted(found, key=str)

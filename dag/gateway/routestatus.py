@@ -12,6 +12,7 @@ from dag.engine.view import Query, View, query
 from dag.gateway import (
     attachment,
     conditions,
+    listenerguards,
     precedence,
     routecertificates,
     routes,
@@ -75,6 +76,7 @@ def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Ite
         *_told(parent, rules),
         *routecertificates.told(view, ref, parent),
         *precedence.told(view, ref, parent),
+        *listenerguards.told(view, ref, parent, rules),
     )
     yield conditions.condition(ConditionType.Accepted, told, "the route is attached")
     yield conditions.condition(ConditionType.ResolvedRefs, told, "every reference is resolved")

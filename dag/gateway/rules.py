@@ -26,6 +26,8 @@ class Rules:
     if_guarded: tuple[nodes.Route, ...] = ()
     """What answers an error in place of dropped rules, where a policy of the listener guards them:
     wider routes may have other policies."""
+    names: tuple[str, ...] = ()
+    """Of each rule in its order, what its routes have as `nodes.Route.rule`."""
     stream: nodes.Stream | None = None
     """Of the other kinds."""
     problems: tuple[Problem, ...] = ()
@@ -34,3 +36,7 @@ class Rules:
     unserved: tuple[UnservedRule, ...] = ()
     leads_to: tuple[ObjectRef, ...] = ()
     """The Services and XBackends that it leads to, sorted."""
+
+    def place(self, ref: ObjectRef, route: nodes.Route) -> Place:
+        """The rule of one of the routes."""
+        return Place(ref).at("rules", self.names.index(route.rule))

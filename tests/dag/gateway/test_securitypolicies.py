@@ -24,6 +24,7 @@ from tests.dag.gateway.manifests import (
     to,
 )
 from tests.dag.world import apply, delete, key, world
+from tests.testbed import tokens
 
 GIVEN = gateway_class() + gateway("gw") + service("s1") + service("s2")
 ROUTE = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}"
@@ -275,23 +276,56 @@ def test_a_field_of_a_later_release_closes_the_routes() -> None:
 
 def test_a_route_is_told_that_its_policy_closes_it() -> None:
     it = world(GIVEN + route("r") + policy("a", CLOSING["oidc.clientSecret"]))
-    found = it.answer(STATUSES["HTTPRoute"], key("r"))
+    assert "SecurityPolicy default/a cannot be served" in route_message(it)
+
+
+ANSWERS = (
+    "spec.rules[0]: answers an error, because it has %s by a filter and by "
+    "SecurityPolicy default/%s"
+)
+
+
+def route_message(engine: Engine) -> str:
+    found = engine.answer(STATUSES["HTTPRoute"], key("r"))
     assert isinstance(found, RouteStatus)
-    assert "SecurityPolicy default/a cannot be served" in found.parents[0].conditions[0].message
+    return found.parents[0].conditions[0].message
 
 
 def test_guards_of_filters_and_of_a_policy_do_not_replace_one_another() -> None:
     server = "{protocol: HTTP, backendRef: {name: s1, port: 80}, http: {}}"
     own = to("s1", f"filters: [{{type: ExternalAuth, externalAuth: {server}}}]")
     asked = "extAuth: {http: {backendRefs: [{name: s2, port: 80}]}}"
-    for target in (ROUTE, GATEWAY):
+    for target in (ROUTE, GATEWAY, part(GATEWAY, "http")):
         it = world(GIVEN + route("r", own) + policy("a", asked, target))
         assert applied(it) == ["a 500"]
+        assert ANSWERS % ("servers that decide", "a") in route_message(it)
+        apply(it, policy("a", allowing("a"), target))
+        assert route_message(it) == "the route is attached"
+    merged = policy("a", f"mergeType: StrategicMerge, {allowing('a')}")
+    it = world(GIVEN + route("r", own) + merged + policy("b", asked, GATEWAY))
+    assert applied(it) == ["a b 500"]
+    assert ANSWERS % ("servers that decide", "a") in route_message(it)
     it = world(GIVEN + route("r", own) + policy("a", allowing("a")))
     (found,) = served(it)
     assert found.policies is not None
     assert isinstance(found.policies.authorization, nodes.Authorization)
     assert found.policies.access is not None
+
+
+def test_tokens_of_a_filter_and_of_a_policy_close_the_rule_and_are_told() -> None:
+    keys = f"localJWKS: {{type: Inline, inline: '{tokens.jwks()}'}}"
+    filter_ = (
+        "---\n{apiVersion: gateway.envoyproxy.io/v1alpha1, kind: AuthenticationFilter, metadata: "
+        "{name: f, namespace: default}, "
+        f"spec: {{type: JWT, jwtProviders: [{{name: a, {keys}}}]}}}}\n"
+    )
+    named = "{group: gateway.envoyproxy.io, kind: AuthenticationFilter, name: f}"
+    own = to("s1", f"filters: [{{type: ExtensionRef, extensionRef: {named}}}]")
+    for target in (ROUTE, GATEWAY):
+        asked = policy("a", f"jwt: {{providers: [{{name: a, {keys}}}]}}", target)
+        it = world(GIVEN + filter_ + route("r", own) + asked)
+        assert applied(it) == ["a 500"]
+        assert ANSWERS % ("tokens", "a") in route_message(it)
 
 
 def test_routes_for_tcp_are_closed_where_a_policy_is_to_guard_them() -> None:
