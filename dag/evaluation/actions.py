@@ -136,7 +136,8 @@ def _host(rewrite: nodes.Rewrite | None, request: Request, changed: Changes) -> 
         return rewrite.host
     if rewrite.host_header:
         name = rewrite.host_header
-        return dict(changed).get(name, request.header(name)) or request.host
+        first = next(iter(request.values(name)), None)
+        return dict(changed).get(name, first) or request.host
     if rewrite.host_from_path is not None:
         return substitutions.applied(*rewrite.host_from_path, request.path.partition("?")[0])
     return request.host

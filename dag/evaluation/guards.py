@@ -37,18 +37,33 @@ def refusal(
     if limited:
         trace.note("guard", "noted", "local rate limit: may answer 429", route.origin)
     stranger = _stranger(found, route, request, trace)
-    return replace(stranger, may_be_refused=limited) if stranger is not None else None
+    if stranger is None:
+        return None
+    return replace(stranger, may_be_refused=limited or stranger.may_be_refused)
 
 
 def _stranger(
     found: nodes.Policies, route: nodes.Route, request: Request, trace: Trace
 ) -> Answer | None:
     """The answer to a request that does not show who asks."""
-    if isinstance(found.authentication, nodes.Authentication):
-        words = authentication.lacking(found.authentication, request)
-        if words:
-            trace.note("guard", "failed", words, found.authentication.source)
-            return Answer(401, words, route=route)
+    wanted = found.authentication
+    if not isinstance(wanted, nodes.Authentication):
+        return _unknown(found, route, request, trace)
+    words = authentication.lacking(wanted, request)
+    if words:
+        trace.note("guard", "failed", words, wanted.source)
+        return Answer(401, words, route=route)
+    refused = _unknown(found, route, request, trace)
+    if refused is None:
+        return None
+    trace.note("guard", "noted", authentication.UNDECIDED, wanted.source)
+    return replace(refused, may_be_refused=True)
+
+
+def _unknown(
+    found: nodes.Policies, route: nodes.Route, request: Request, trace: Trace
+) -> Answer | None:
+    """The answer to a request that shows no login, or no token."""
     if found.login is not None:
         refused = logins.refusal(found.login, request)
         if refused is not None:

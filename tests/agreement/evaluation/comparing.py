@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -311,9 +311,14 @@ def _forwarded(share: Forwarded, expected: Answer, asked: Request, answer: load.
     backend = share.cluster.port.service.name
     if (told["backend"], told["path"], told["host"]) != (backend, share.path, share.host):
         return f"{told['backend']} got {told['host']} {told['path']}"
-    sent = {it: asked.header(it) for it in (*pools.NAMES, "x-added")}
+    sent = {it: _last(asked.values(it)) for it in (*pools.NAMES, "x-added")}
     got = _changed(share.headers, told["headers"], sent)
     return got or _changed(share.response_headers, answer.headers, _OF_BACKENDS)
+
+
+def _last(values: Sequence[str]) -> str | None:
+    """Which of several values of a header the backends tell."""
+    return values[-1] if values else None
 
 
 _OF_BACKENDS = {"x-seen": None, _TYPE: "application/json; charset=utf-8"}

@@ -68,7 +68,7 @@ _ACTIONS = {
     "0 if backend.cluster else node.missing": "0 if backend.cluster else 502",
     "if rewrite.host:\n": "if False:\n",
     "if rewrite.host_header:": "if False:",
-    "dict(changed).get(name, request.header(name))": "request.header(name)",
+    "dict(changed).get(name, first)": "first",
     "if rewrite.full_path is not None:\n": "if False:\n",
     "elif rewrite.prefix is not None:": "elif False:",
     "return f\"{kept}/{rest}\"": "return kept + rest",
