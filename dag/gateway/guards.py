@@ -5,7 +5,7 @@ server that decides and cannot be reached closes the rule. Filters that are obje
 are resolved elsewhere (`extensionrefs`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from crds.gateway.filters import HTTPRouteFilter
 from crds.gateway.guards import HTTPCORSFilter, HTTPExternalAuthFilter
@@ -14,9 +14,9 @@ from crds.records import replace
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import backends, extensionrefs, filters, routefilters
-from dag.problems import Problem
+from dag.problems import Problem, anywhere
 from dag.problems import gateway as problems
-from dag.problems.places import Place, gathered
+from dag.problems.places import Findings, Place, gathered
 from dag.values import headers, regexes
 
 
@@ -26,7 +26,6 @@ def policies(
     """The policies of a rule, and what is wrong with them."""
     placed = list(filters.placed(rule, at))
     wanted = [it for _, it in placed]
-    cors = next((it.cors for it in wanted if it.cors is not None), None)
     found: list[nodes.Authorization | Problem] = []
     for place, it in placed:
         if it.external_auth is not None:
@@ -36,16 +35,13 @@ def policies(
     extended, more = gathered(extensionrefs.policies(view, rule.filters, at))
     told.extend(more)
     told.extend(routefilters.conflicts(view, rule, at))
+    cors, remarks = gathered(_first_cors(placed))
+    told.extend(remarks)
     if extended.limits is not None and _is_answered(view, rule, wanted, at):
         told.extend(_uncounted(rule, at))
     if cors is None and not servers and extended == nodes.Policies():
         return None, told
-    made = replace(
-        extended,
-        cors=_cors(cors) if cors is not None else None,
-        authorization=servers[0] if servers else None,
-    )
-    return made, told
+    return replace(extended, cors=cors, authorization=servers[0] if servers else None), told
 
 
 def _is_answered(
@@ -68,6 +64,17 @@ def _uncounted(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
             )
             yield problem
             yield problems.dropped_by_filter(problem)
+
+
+def _first_cors(placed: Iterable[tuple[Place, HTTPRouteFilter]]) -> Findings[nodes.Cors | None]:
+    for at, it in placed:
+        if it.cors is not None:
+            found = _cors(it.cors)
+            if found.exposed != found.expose:
+                place = at.at("cors").at("exposeHeaders")
+                yield problems.value_without_effect(place, anywhere.STANDS_FOR_NO_HEADER)
+            return found
+    return None
 
 
 def _cors(wanted: HTTPCORSFilter) -> nodes.Cors:

@@ -14,7 +14,7 @@ from crds.records import dataclass
 from dag import authorization, defaults, nodes
 from dag.engine.view import View
 from dag.httpproxy import cors, errorpages, ipfilters, jwt, ratelimits
-from dag.problems import Problem, Refused
+from dag.problems import Problem, Refused, anywhere
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
 
@@ -58,8 +58,9 @@ def _of_host(
 ) -> Findings[HostGuards]:
     limits, at = host.rate_limit_policy, place.at("rateLimitPolicy")
     authority = yield from _authority(view, place, host)
+    pages = yield from _pages(place.at("corsPolicy"), host)
     policies = nodes.Policies(
-        cors=cors.cors(place.at("corsPolicy"), host.cors_policy) if host.cors_policy else None,
+        cors=pages,
         ip_filter=ipfilters.ip_filter(place, host.ip_allow_policy, host.ip_deny_policy),
         jwt=jwt.of_host(providers),
         authorization=_asked(authority),
@@ -69,6 +70,16 @@ def _of_host(
         error_pages=errorpages.pages(place, host.error_pages),
     )
     return HostGuards(_or_none(policies), authority, providers, is_unasked=_opts_out(host))
+
+
+def _pages(at: Place, host: virtualhost.VirtualHost) -> Findings[nodes.Cors | None]:
+    if host.cors_policy is None:
+        return None
+    found = cors.cors(at, host.cors_policy)
+    if found.exposed != found.expose:
+        text = f"{anywhere.STANDS_FOR_NO_HEADER}; it has no effect"
+        yield problems.not_enforced(at.at("exposeHeaders"), text)
+    return found
 
 
 def of_route(

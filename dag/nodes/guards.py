@@ -51,6 +51,12 @@ class Cors:
     credentials: bool = False
     private_network: bool = False
 
+    @property
+    def exposed(self) -> tuple[str, ...]:
+        """The headers of `expose` that browsers are told of. With credentials they take a `*` for
+        the name of a header, so it is left out then."""
+        return tuple(it for it in self.expose if not (self.credentials and it == "*"))
+
 
 @dataclass(frozen=True, slots=True)
 class Csrf:

@@ -28,6 +28,10 @@ def annotation(subject: ObjectRef, name: str, service: NamespacedName | None = N
     return Place(subject, f"{where}metadata.annotations[{name}]")
 
 
+STANDS_FOR_NO_HEADER = "'*' stands for no header where credentials are allowed"
+"""Of what pages of other origins may read."""
+
+
 def foreign_guard(place: Place, project: str, instead: str, *, is_closed: bool) -> Problem:
     """An annotation of another controller that is to guard something."""
     effect = "so what it guards is closed" if is_closed else "so what it guards is open"

@@ -23,7 +23,7 @@ def policy(node: nodes.Cors) -> pb.CorsPolicy:
     result = pb.CorsPolicy(
         allow_methods=",".join(node.methods),
         allow_headers=",".join(node.headers),
-        expose_headers=",".join(node.expose),
+        expose_headers=",".join(node.exposed),
         max_age="" if node.max_age is None else str(node.max_age),
     )
     for origin in node.origins:

@@ -22,7 +22,8 @@ from dag.gateway.envoypolicies import (
 )
 from dag.gateway.envoypolicies.policyancestors import Ancestry
 from dag.gateway.envoypolicies.policyeffects import Effects
-from dag.problems import Refused
+from dag.problems import Refused, anywhere
+from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place
 from dag.values import durations
 
@@ -65,7 +66,8 @@ def _policies(view: View, spec: SecurityPolicySpec, own: Place) -> Findings[node
     made = nodes.Policies()
     try:
         if spec.cors is not None:
-            made = replace(made, cors=_cors(spec.cors))
+            origins = yield from _cors(spec.cors, own.at("cors"))
+            made = replace(made, cors=origins)
         if spec.csrf is not None:
             made = replace(made, csrf=_csrf(spec.csrf))
         if spec.api_key_auth is not None or spec.basic_auth is not None:
@@ -91,8 +93,8 @@ def _policies(view: View, spec: SecurityPolicySpec, own: Place) -> Findings[node
     return made
 
 
-def _cors(written: PolicyCORS) -> nodes.Cors:
-    return nodes.Cors(
+def _cors(written: PolicyCORS, at: Place) -> Findings[nodes.Cors]:
+    found = nodes.Cors(
         origins=tuple(guards.origin(it) for it in written.allow_origins),
         methods=written.allow_methods,
         headers=written.allow_headers,
@@ -100,6 +102,10 @@ def _cors(written: PolicyCORS) -> nodes.Cors:
         max_age=int(durations.seconds(written.max_age)) if written.max_age is not None else None,
         credentials=bool(written.allow_credentials),
     )
+    if found.exposed != found.expose:
+        text = f"{anywhere.STANDS_FOR_NO_HEADER}; it has no effect"
+        yield complaints.policy_remark(at.at("exposeHeaders"), text)
+    return found
 
 
 _MILLION = 1_000_000

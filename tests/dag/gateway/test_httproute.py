@@ -259,6 +259,28 @@ def test_a_backend_closes_its_share_whose_filter_cannot_stand_beside_the_rules(
     )
 
 
+@pytest.mark.parametrize(
+    ("fields", "exposed", "is_told"),
+    [
+        ("exposeHeaders: ['*', x-a], allowCredentials: true", ("x-a",), True),
+        ("exposeHeaders: ['*']", ("*",), False),
+        ("exposeHeaders: [x-a], allowCredentials: true", ("x-a",), False),
+    ],
+)
+def test_not_every_header_can_be_read_with_credentials(
+    fields: str, exposed: tuple[str, ...], is_told: bool
+) -> None:
+    filter_ = f"{{type: CORS, cors: {{allowOrigins: [https://a.com], {fields}}}}}"
+    it = world(GIVEN + route("r", to("s1", f"filters: [{filter_}]")))
+    policies = first(it).policies
+    assert policies is not None
+    assert isinstance(policies.cors, nodes.Cors)
+    assert policies.cors.exposed == exposed
+    assert status_text.route(it, "r") == FINE
+    field = "spec.rules[0].filters[0].cors.exposeHeaders: '*' stands for no header"
+    assert (field in status_text.route_messages(it, "r")[0]) == is_told
+
+
 @pytest.mark.parametrize("text", [ASKING, CORS])
 def test_a_backend_may_say_what_its_rule_says(text: str) -> None:
     it = world(GIVEN + route("r", on("/a", f"{{name: s1, port: 80, {text}}}", text)))

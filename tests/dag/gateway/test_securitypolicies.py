@@ -312,6 +312,17 @@ def test_guards_of_filters_and_of_a_policy_do_not_replace_one_another() -> None:
     assert found.policies.access is not None
 
 
+def test_not_every_header_can_be_read_with_credentials() -> None:
+    cors = "cors: {allowOrigins: ['https://a.com'], exposeHeaders: ['*'], allowCredentials: %s}"
+    it = world(GIVEN + route("r") + policy("a", cors % "true"))
+    assert message(it, "a").endswith(
+        "spec.cors.exposeHeaders: '*' stands for no header where credentials are allowed; it has "
+        "no effect"
+    )
+    apply(it, policy("a", cors % "false"))
+    assert message(it, "a") == "the policy applies"
+
+
 def test_tokens_of_a_filter_and_of_a_policy_close_the_rule_and_are_told() -> None:
     keys = f"localJWKS: {{type: Inline, inline: '{tokens.jwks()}'}}"
     filter_ = (

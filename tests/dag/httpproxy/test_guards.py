@@ -258,6 +258,17 @@ def test_a_mistake_closes_a_route_that_its_host_guards_because_a_wider_one_may_r
     assert routes(engine, "a.com") == ["/x -> 503", "/ -> default/s2:80"]
 
 
+def test_not_every_header_can_be_read_with_credentials() -> None:
+    cors = "allowOrigin: ['*'], allowMethods: [GET], exposeHeaders: ['*'], allowCredentials: true"
+    guarded = f"fqdn: a.com, corsPolicy: {{{cors}}}"
+    text = root("root", f"routes: [{to('s1')}]").replace("fqdn: a.com", guarded)
+    (told,) = messages(world(SERVICES + text), "HTTPProxy", "root")
+    assert told == (
+        "?SpecError/IgnoredField: spec.virtualhost.corsPolicy.exposeHeaders: '*' stands for no "
+        "header where credentials are allowed; it has no effect"
+    )
+
+
 def test_a_host_that_says_nothing_gets_the_default_rate_limits_of_the_configuration() -> None:
     default = DESCRIPTORS.removeprefix("rateLimitPolicy: {global: ").removesuffix("}")
     everywhere = configuration(
