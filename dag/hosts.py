@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from crds.meta import ObjectRef
 from crds.records import replace
-from dag import defaults, entrypoints, listeners, nodes, ordering
+from dag import defaults, entrypoints, listeners, nodes, ordering, preflights
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.fleetnames import DEFAULT_FLEET
@@ -44,7 +44,8 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
         routes = tuple(_asked(view, it, claim) for it in routes)
     if hostnames.is_wildcard(key.host):
         routes = tuple(_for_one_label(it, key.host) for it in routes)
-    routes = (*routes, *gateway_hosts.rest(view, key, routes))
+    pages = claim.policies.cors if claim is not None and claim.policies is not None else None
+    routes = (*preflights.added(routes, pages), *gateway_hosts.rest(view, key, routes))
     origins = _origins(it.origin for it in routes)
     found = nodes.VirtualHost(key.host, routes, origins, server_names=names)
     if claim is not None and claim.is_fallback:

@@ -28,6 +28,11 @@ def in_order(
     return tuple(it for _, it in sorted(placed, key=_place))
 
 
+def tier(route: nodes.Route) -> tuple[int, int, bool, bool]:
+    """How specific the path of a route is, and whether it is for one method."""
+    return _rank(route)[:4]
+
+
 _Rank = tuple[int, int, bool, bool, int, int, int]
 
 

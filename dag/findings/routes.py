@@ -8,7 +8,7 @@ texts only, so what one covers is not found.
 from collections.abc import Iterator
 
 from crds.meta import ObjectRef
-from dag import hosts, nodes
+from dag import hosts, nodes, preflights
 from dag.engine.incremental import Engine
 from dag.findings import Finding, Steps
 from dag.findings.catalogue import Code
@@ -37,9 +37,12 @@ def _told(host: str, loser: nodes.Route, winner: nodes.Route) -> Finding:
 
 
 def _covered(routes: tuple[nodes.Route, ...]) -> Iterator[tuple[nodes.Route, nodes.Route]]:
-    """Each route that an earlier one covers, with the first that does."""
+    """Each route that an earlier one covers, with the first that does. Those for preflights are
+    ours, and nobody can change them."""
     earlier: dict[nodes.Path, list[nodes.Route]] = {}
     for route in routes:
+        if preflights.takes_only(route.match):
+            continue
         winner = _first(route, earlier)
         if winner is not None:
             yield route, winner

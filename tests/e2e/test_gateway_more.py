@@ -172,6 +172,26 @@ def test_pages_of_other_origins(more: More, origin: str, is_allowed: bool) -> No
         assert told["access-control-max-age"] == "60"
 
 
+@pytest.mark.parametrize(
+    ("origin", "method", "status", "is_allowed"),
+    [
+        ("https://www.example.org", "GET", 200, True),
+        ("https://put.example.org", "PUT", 200, True),
+        ("https://www.example.org", "PUT", 200, False),
+        ("https://www.example.org", "DELETE", 404, False),
+        ("https://www.example.org", "", 404, False),
+        ("", "GET", 404, False),
+    ],
+)
+def test_a_match_with_a_method_takes_preflights_and_no_other_options(
+    more: More, origin: str, method: str, status: int, is_allowed: bool
+) -> None:
+    asked = {"Origin": origin, "Access-Control-Request-Method": method}
+    answer = more.running.ask("http://methods.example.com/", "OPTIONS", asked)
+    assert (answer.status, answer.backend) == (status, "")
+    assert answer.headers.get("access-control-allow-origin") == (origin if is_allowed else None)
+
+
 def test_each_backend_is_sent_its_own_host(more: More) -> None:
     answers = [more.running.ask("http://more.example.com/hosts").seen for _ in range(30)]
     assert {(it["backend"], it["host"]) for it in answers} == {

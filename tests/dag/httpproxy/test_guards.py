@@ -258,6 +258,16 @@ def test_a_mistake_closes_a_route_that_its_host_guards_because_a_wider_one_may_r
     assert routes(engine, "a.com") == ["/x -> 503", "/ -> default/s2:80"]
 
 
+def test_preflights_of_routes_for_one_method_are_taken() -> None:
+    guarded = "fqdn: a.com, corsPolicy: {allowOrigin: ['*'], allowMethods: [GET]}"
+    text = root("root", f"routes: [{to('s1', 'conditions: [{method: GET}]')}]")
+    engine = world(SERVICES + text.replace("fqdn: a.com", guarded))
+    assert routes(engine, "a.com") == [
+        "/ GET -> default/s1:80",
+        "/ OPTIONS origin~.+ access-control-request-method=GET -> default/s1:80",
+    ]
+
+
 def test_not_every_header_can_be_read_with_credentials() -> None:
     cors = "allowOrigin: ['*'], allowMethods: [GET], exposeHeaders: ['*'], allowCredentials: true"
     guarded = f"fqdn: a.com, corsPolicy: {{{cors}}}"

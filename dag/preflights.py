@@ -1,0 +1,57 @@
+"""What browsers ask before a request of another origin, where routes are for one method.
+
+A preflight is a request of its own, of the method OPTIONS, so no route for another method takes it.
+For each such route with a cross-origin policy there is one more, which takes the preflights of its
+requests and nothing else: Envoy answers all of these, so none reaches a backend. They come behind
+the routes whose paths and methods are as specific, so who routes OPTIONS has it. Preflights of
+requests that a route without a policy takes are not answered by the policy of a later one.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from crds.records import replace
+from dag import nodes, ordering
+
+NOT_FOUND = nodes.Respond(404)
+
+
+def added(
+    routes: Sequence[nodes.Route], of_host: nodes.Cors | nodes.Off | None
+) -> Iterator[nodes.Route]:
+    """The routes of a host in their order, with those for preflights among them. `of_host` holds
+    where a route says nothing of origins."""
+    left = [it.match.method for it in routes if _is_answered(it, of_host)]
+    for _, tier in groupby(routes, ordering.tier):
+        several = list(tier)
+        yield from several
+        for it in several:
+            if _is_answered(it, of_host):
+                left.remove(it.match.method)
+                yield replace(it, match=_preflight(it.match))
+            elif it.match.method in left:
+                yield replace(it, match=_preflight(it.match), action=NOT_FOUND, policies=None)
+
+
+def takes_only(match: nodes.Match) -> bool:
+    """Whether requests that match are preflights."""
+    names = {it.name for it in match.headers}
+    return match.method == _METHOD and {_ORIGIN, _ASKED} <= names
+
+
+def _is_answered(route: nodes.Route, of_host: nodes.Cors | nodes.Off | None) -> bool:
+    """Whether Envoy is to answer preflights of a route that takes none."""
+    own = route.policies.cors if route.policies is not None else None
+    is_for_another = route.match.method not in {"", _METHOD}
+    is_policy = isinstance(of_host if own is None else own, nodes.Cors)
+    return is_for_another and is_policy and isinstance(route.action, nodes.Forward)
+
+
+def _preflight(match: nodes.Match) -> nodes.Match:
+    origin = nodes.HeaderMatch(_ORIGIN, nodes.ValueMatch("regex", ".+"))
+    method = nodes.ValueMatch("exact", match.method)
+    asked = nodes.HeaderMatch(_ASKED, method)
+    return replace(match, method=_METHOD, headers=(*match.headers, origin, asked))
+
+
+_METHOD, _ORIGIN, _ASKED = "OPTIONS", "origin", "access-control-request-method"
