@@ -1,9 +1,10 @@
-"""The certificate that a Gateway shows to backends spoken to by TLS (GEP-3155)."""
+"""The certificate that a Gateway shows to backends with a BackendTLSPolicy (GEP-3155)."""
 
 from crds.meta import NamespacedName
-from dag import tables
+from crds.records import replace
+from dag import nodes, tables
 from dag.engine.view import View, query
-from dag.gateway import certificates
+from dag.gateway import backends, certificates
 from dag.problems import Problem
 from dag.problems import gateway as problems
 
@@ -25,3 +26,21 @@ def secret(view: View, gateway: NamespacedName) -> NamespacedName | None:
     """The Secret, where there is one that can serve."""
     it = view.ask(found, gateway)
     return it if isinstance(it, NamespacedName) else None
+
+
+def showing(view: View, cluster: nodes.Cluster, gateway: NamespacedName) -> nodes.Cluster:
+    """A cluster with the certificate of a Gateway.
+
+    It is as it was where no BackendTLSPolicy says how TLS is spoken to all of its backends, or
+    where it has a certificate of its own.
+    """
+    tls = cluster.tls
+    if tls is None or tls.client_certificate is not None:
+        return cluster
+    ports = [it.port for it in cluster.members] or [cluster.port]
+    if not all(backends.has_tls_policy(view, it) for it in ports):
+        return cluster
+    shown = view.ask(secret, gateway)
+    if shown is None:
+        return cluster
+    return replace(cluster, tls=replace(tls, client_certificate=shown))

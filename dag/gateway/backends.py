@@ -187,6 +187,13 @@ def _asked(view: View, kind: str, key: tuple[NamespacedName, int]) -> upstreams.
     return view.ask(datagrams.upstream if kind == "UDPRoute" else upstreams.upstream, key)
 
 
+def has_tls_policy(view: View, port: nodes.ServicePort) -> bool:
+    """Whether a BackendTLSPolicy says how TLS is spoken to a backend."""
+    if port.kind == envoybackends.KIND:
+        return view.ask(envoybackends.wanted, port.service).has_tls_policy
+    return port.kind == "Service" and view.ask(policies.tls_towards, port) is not None
+
+
 def is_for_websockets(view: View, found: nodes.Cluster | None) -> bool:
     """Whether a backend is one for WebSockets, as its Service says."""
     if found is None:

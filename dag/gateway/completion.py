@@ -2,8 +2,10 @@
 
 What a route asks for is worked out once, whichever listeners it is attached to (`rules`). Two
 things it cannot know: the port of the listener, and the certificate that the Gateway shows to
-backends (GEP-3155).
+backends, copies of requests and servers of external authorization (`backendcertificate`).
 """
+
+from collections.abc import Iterator
 
 from crds.meta import NamespacedName
 from crds.records import replace
@@ -14,47 +16,66 @@ from dag.gateway.servedlisteners import ServedListener
 
 
 def completed(view: View, route: nodes.Route, owner: ServedListener, host: str) -> nodes.Route:
-    """The route as one listener serves it for one host."""
+    """The route as one listener serves it for one host, with the policies of that listener."""
+    policies = route.policies
+    if policies is not None and isinstance(policies.authorization, nodes.Authorization):
+        asked = authorization(view, policies.authorization, owner.gateway)
+        if asked is not policies.authorization:
+            route = replace(route, policies=replace(policies, authorization=asked))
     match route.action:
         case nodes.Redirect():
             return redirects.completed(route, owner, host)
         case nodes.Forward() as forward if _speaks_tls(forward):
-            secret = view.ask(backendcertificate.secret, owner.gateway)
-            return route if secret is None else replace(route, action=_showing(forward, secret))
+            return replace(route, action=_showing(view, forward, owner.gateway))
         case _:
             return route
+
+
+def authorization(
+    view: View, asked: nodes.Authorization, gateway: NamespacedName
+) -> nodes.Authorization:
+    """External authorization as a Gateway has it."""
+    if not isinstance(asked.cluster, nodes.Cluster):
+        return asked
+    cluster = backendcertificate.showing(view, asked.cluster, gateway)
+    return asked if cluster is asked.cluster else replace(asked, cluster=cluster)
 
 
 def completed_stream(view: View, stream: nodes.Stream, owner: ServedListener) -> nodes.Stream:
     """The stream as one listener serves it: what is passed on is encrypted already."""
     if not any(it.cluster is not None and it.cluster.tls is not None for it in stream.shares):
         return stream
-    secret = view.ask(backendcertificate.secret, owner.gateway)
     shares = (
-        it._replace(cluster=_with(it.cluster, secret) if owner.terminates else _bare(it.cluster))
+        it._replace(cluster=_carrying(view, it.cluster, owner)) if it.cluster is not None else it
         for it in stream.shares
     )
     return replace(stream, shares=tuple(shares))
 
 
-def _bare(cluster: nodes.Cluster | None) -> nodes.Cluster | None:
-    return replace(cluster, tls=None) if cluster is not None else None
+def _carrying(view: View, cluster: nodes.Cluster, owner: ServedListener) -> nodes.Cluster:
+    if not owner.terminates:
+        return replace(cluster, tls=None)
+    return backendcertificate.showing(view, cluster, owner.gateway)
 
 
 def _speaks_tls(forward: nodes.Forward) -> bool:
-    clusters = (*(it.cluster for it in forward.backends), *(it.cluster for it in forward.mirrors))
-    return any(it is not None and it.tls is not None for it in clusters)
+    return any(it.tls is not None for it in _clusters(forward))
 
 
-def _showing(forward: nodes.Forward, secret: NamespacedName) -> nodes.Forward:
-    backends = (replace(it, cluster=_with(it.cluster, secret)) for it in forward.backends)
+def _clusters(forward: nodes.Forward) -> Iterator[nodes.Cluster]:
+    yield from (it.cluster for it in forward.backends if it.cluster is not None)
+    yield from (it.cluster for it in forward.mirrors)
+
+
+def _showing(view: View, forward: nodes.Forward, gateway: NamespacedName) -> nodes.Forward:
+    backends = (
+        replace(it, cluster=backendcertificate.showing(view, it.cluster, gateway))
+        if it.cluster is not None
+        else it
+        for it in forward.backends
+    )
     mirrors = (
-        it._replace(cluster=_with(it.cluster, secret) or it.cluster) for it in forward.mirrors
+        it._replace(cluster=backendcertificate.showing(view, it.cluster, gateway))
+        for it in forward.mirrors
     )
     return replace(forward, backends=tuple(backends), mirrors=tuple(mirrors))
-
-
-def _with(cluster: nodes.Cluster | None, secret: NamespacedName | None) -> nodes.Cluster | None:
-    if cluster is None or cluster.tls is None or secret is None:
-        return cluster
-    return replace(cluster, tls=replace(cluster.tls, client_certificate=secret))

@@ -39,6 +39,8 @@ class Wanted:
     protocols: tuple[str, ...] = ()
     tls: nodes.UpstreamTls | None = None
     """Without a server name, if that depends on who refers to it."""
+    has_tls_policy: bool = False
+    """A BackendTLSPolicy says whom to trust."""
     offers: tuple[str, ...] = ()
     """What is offered by ALPN, if the Backend says it."""
     is_fallback: bool = False
@@ -86,7 +88,15 @@ def _wanted(view: View, key: NamespacedName, found: crd.Backend) -> Findings[Wan
         why = f"{crd.SECURE_WEBSOCKETS} needs tls"
         yield problems.value_not_valid(own.at("appProtocols"), why)
     offers = yield from _offers(spec.tls, own.at("tls"))
-    return Wanted(port, located, spec.app_protocols, tls, offers, bool(spec.fallback))
+    return Wanted(
+        port,
+        located,
+        spec.app_protocols,
+        tls,
+        has_tls_policy=policy is not None,
+        offers=offers,
+        is_fallback=bool(spec.fallback),
+    )
 
 
 def target(key: NamespacedName, located: Located) -> policies.Target:

@@ -6,13 +6,13 @@ filter has the host of its listener, without the hosts of others within that. Ho
 listeners are looked at only where a listener has filters.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from dag import nodes, tables
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import listeners, listenersets, servedlisteners
+from dag.gateway import completion, listeners, listenersets, servedlisteners
 from dag.gateway.listenerspecs import Section
 from dag.gateway.servedlisteners import ServedListener
 from dag.values import hostnames
@@ -33,10 +33,16 @@ def filtered(view: View, holder: ObjectRef) -> tuple[Filtered, ...]:
     if not any(wanted.values()):
         return ()
     return tuple(
-        Filtered(it.section, it.host, wanted[it.section])
+        Filtered(it.section, it.host, _servers(view, wanted[it.section], it.gateway))
         for it in view.ask(servedlisteners.served, holder)
         if wanted[it.section]
     )
+
+
+def _servers(
+    view: View, wanted: Iterable[nodes.Authorization], gateway: NamespacedName
+) -> tuple[nodes.Authorization, ...]:
+    return tuple(completion.authorization(view, it, gateway) for it in wanted)
 
 
 @query

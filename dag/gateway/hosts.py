@@ -62,9 +62,10 @@ def _completed(
     for candidate in group:
         rules = kinds.rules(view, candidate.route.ref)
         for route in (*rules.routes, *(rules.if_guarded if is_guarded else ())):
-            found = completion.completed(view, route, owner, host)
-            found = listenerguards.guarded(view, found, guard)
-            yield listenerclients.routed(routeshaping.shaped(view, found, shapes), clients)
+            found = listenerguards.guarded(view, route, guard)
+            found = routeshaping.shaped(view, found, shapes)
+            found = completion.completed(view, found, owner, host)
+            yield listenerclients.routed(found, clients)
 
 
 def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:

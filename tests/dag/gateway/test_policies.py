@@ -5,17 +5,21 @@ import pytest
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes, tables
 from dag.engine.incremental import Engine
-from dag.gateway import statusoverflow
+from dag.gateway import filteredlisteners, statusoverflow
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
+    backend,
+    configuration,
     gateway,
     gateway_class,
+    http,
     listener,
     policy,
     route,
     service,
     stream_route,
     to,
+    xbackend,
 )
 from tests.dag.world import FLEET, apply, delete, key, routes, secure_host, world
 from tests.testbed import pairs
@@ -24,6 +28,7 @@ PORTS = "name: https, port: 443}, {name: other, port: 444"
 GIVEN = gateway_class() + gateway("gw") + service("s1", port=PORTS) + pairs.authority("authority")
 SECRET = "caCertificateRefs: [{group: '', kind: Secret, name: authority}]"
 SYSTEM = "wellKnownCACertificates: System"
+SHOWN = "tls: {backend: {clientCertificateRef: {name: cert}}}"
 FINE = ["Accepted", "ResolvedRefs"]
 BROKEN_BUNDLE = pairs.trust_bundle("all", b"-----BEGIN CERTIFICATE-----")
 
@@ -164,8 +169,7 @@ def test_a_policy_holds_in_its_own_namespace_only() -> None:
 
 
 def test_the_certificate_of_the_gateway_is_shown_to_such_backends_only() -> None:
-    shown = "tls: {backend: {clientCertificateRef: {name: cert}}}"
-    it = world(GIVEN + going() + pairs.secret("cert") + gateway("gw", rest=shown))
+    it = world(GIVEN + going() + pairs.secret("cert") + gateway("gw", rest=SHOWN))
     assert cluster(it).tls is None
     apply(it, policy("p", f"hostname: a.com, {SYSTEM}"))
     tls = cluster(it).tls
@@ -175,6 +179,94 @@ def test_the_certificate_of_the_gateway_is_shown_to_such_backends_only() -> None
     tls = cluster(it).tls
     assert tls is not None
     assert tls.client_certificate is None
+
+
+OWN = "clientCertificateRef: {name: own}"
+BACKEND = "group: gateway.envoyproxy.io, kind: Backend"
+AT = "endpoints: [{fqdn: {hostname: far.example.com, port: 443}}]"
+FAR = "type: ExternalHostname, externalHostname: {hostname: far.example.com}, port: {number: 443}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "has_policy", "certificate"),
+    [
+        (f"tls: {{{SYSTEM}, {OWN}}}", False, "own"),
+        (f"tls: {{{SYSTEM}, {OWN}}}", True, "own"),
+        (f"tls: {{{SYSTEM}}}", False, None),
+        (f"tls: {{{SYSTEM}}}", True, "cert"),
+        ("type: Endpoints", True, "cert"),
+    ],
+)
+def test_a_backend_shows_its_own_certificate_before_that_of_the_gateway(
+    spec: str, has_policy: bool, certificate: str | None
+) -> None:
+    by_policy = policy("p", f"hostname: a.com, {SYSTEM}", "b")
+    by_policy = by_policy.replace("group: '', kind: Service", BACKEND)
+    it = world(
+        GIVEN
+        + gateway("gw", rest=SHOWN)
+        + configuration("enableBackend: true")
+        + pairs.secret("cert")
+        + pairs.secret("own")
+        + backend("b", f"{AT}, {spec}")
+        + (by_policy if has_policy else "")
+        + route("r", to(f"{{{BACKEND}, name: b}}"))
+    )
+    tls = cluster(it).tls
+    assert tls is not None
+    assert tls.client_certificate == (key(certificate) if certificate else None)
+
+
+@pytest.mark.parametrize(("mode", "certificate"), [("ServerOnly", ""), ("ClientAndServer", "own")])
+def test_no_xbackend_is_shown_the_certificate_of_the_gateway(mode: str, certificate: str) -> None:
+    shown = f", {OWN}" if certificate else ""
+    spec = f"{FAR}, tls: {{mode: {mode}, validation: {{hostname: a.com, {SYSTEM}}}{shown}}}"
+    it = world(
+        GIVEN
+        + gateway("gw", rest=SHOWN)
+        + configuration("enableExternalNameService: true")
+        + pairs.secret("cert")
+        + pairs.secret("own")
+        + xbackend("b", spec)
+        + route("r", to("{group: gateway.networking.x-k8s.io, kind: XBackend, name: b}"))
+    )
+    tls = cluster(it).tls
+    assert tls is not None
+    assert tls.client_certificate == (key(certificate) if certificate else None)
+
+
+def test_servers_of_external_authorization_and_copies_get_the_certificate_of_the_gateway() -> None:
+    server = "{name: s2, port: 80}"
+    asked = f"{{protocol: HTTP, http: {{}}, backendRef: {server}}}"
+    filters = (
+        f"filters: [{{type: ExternalAuth, externalAuth: {asked}}},"
+        f" {{type: RequestMirror, requestMirror: {{backendRef: {server}}}}}]"
+    )
+    of_listener = f"filters: {{requests: [{{type: ExternalAuth, externalAuth: {asked}}}]}}"
+    it = world(
+        GIVEN
+        + gateway("gw", http(rest=of_listener), rest=SHOWN)
+        + pairs.secret("cert")
+        + service("s2")
+        + policy("p", f"hostname: a.com, {SYSTEM}", "s2")
+        + route("r", to("{name: s1, port: 443}", filters))
+    )
+    found = it.answer(hosts.virtual_host, nodes.HostKey(FLEET, "ingress_http", "*"))
+    assert found is not None
+    (one,) = found.routes
+    assert one.policies is not None
+    filtered = it.answer(filteredlisteners.filters, nodes.ListenerKey(FLEET, "ingress_http"))
+    assert filtered is not None
+    assert isinstance(one.action, nodes.Forward)
+    assert one.action.backends[0].cluster is not None
+    assert one.action.backends[0].cluster.tls is None
+    clusters = [it.cluster for it in one.action.mirrors]
+    for asks in (one.policies.authorization, *(it.authorization for it in filtered)):
+        assert isinstance(asks, nodes.Authorization)
+        assert isinstance(asks.cluster, nodes.Cluster)
+        clusters.append(asks.cluster)
+    shown = [it.tls.client_certificate for it in clusters if it.tls is not None]
+    assert shown == [key("cert")] * 3
 
 
 def test_what_is_passed_on_is_not_encrypted_twice() -> None:
