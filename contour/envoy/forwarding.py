@@ -38,7 +38,7 @@ def write_forward(
         target.idle_timeout.CopyFrom(encoding.seconds(node.idle_timeout))
     if node.rewrite is not None:
         _write_rewrite(target, node.rewrite, path)
-    if node.retry is not None:
+    if node.retry is not None and (node.retry.attempts or node.retry.per_try_timeout is not None):
         _write_retry(target.retry_policy, node.retry)
     if node.websockets:
         target.upgrade_configs.add(upgrade_type="websocket")

@@ -86,7 +86,8 @@ def _may_be_sent_again(action: nodes.Action) -> bool:
     """Whether Envoy keeps a request: to try again, or to follow a redirect of the backend."""
     if not isinstance(action, nodes.Forward):
         return False
-    return action.retry is not None or action.internal_redirect is not None
+    is_retried = action.retry is not None and action.retry.attempts > 0
+    return is_retried or action.internal_redirect is not None
 
 
 def follows_redirects(host: nodes.VirtualHost) -> bool:

@@ -52,7 +52,7 @@ def noted(action: nodes.Action) -> Iterator[str]:
     for name, value in (("timeout", action.timeout), ("idle timeout", action.idle_timeout)):
         if value is not None:
             yield f"{name}: {f'{value:g} s' if value else 'none'}"
-    if action.retry is not None:
+    if action.retry is not None and action.retry.attempts:
         yield f"retries: up to {action.retry.attempts} on {', '.join(action.retry.on)}"
     yield from _of_backends(action)
     if action.hash_policies:

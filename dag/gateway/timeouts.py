@@ -23,17 +23,20 @@ def timeout(rule: HTTPRouteRule) -> float | None:
     limits = rule.timeouts
     if limits is None:
         return None
-    if retry(rule) is not None:
+    tried = retry(rule)
+    if tried is not None and tried.attempts:
         return _seconds(limits.request) if limits.request is not None else None
     given = [_seconds(it) for it in (limits.request, limits.backend_request) if it is not None]
     return min((it for it in given if it), default=0.0) if given else None
 
 
 def retry(rule: HTTPRouteRule) -> nodes.Retry | None:
-    """When and how often a request is tried again."""
+    """When and how often a request is tried again; None where nothing is said."""
     wanted = rule.retry
-    if wanted is None or wanted.attempts == 0:
+    if wanted is None:
         return None
+    if wanted.attempts == 0:
+        return nodes.Retry((), 0)
     limit = rule.timeouts.backend_request if rule.timeouts is not None else None
     per_try = (_seconds(limit) or None) if limit is not None else None
     codes = tuple(sorted(set(wanted.codes)))

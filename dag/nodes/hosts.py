@@ -75,6 +75,7 @@ class Retry:
 
     on: tuple[str, ...]
     attempts: int
+    """Beside the first one; 0: it is not, whatever a policy says."""
     per_try_timeout: float | None = None  # seconds
     status_codes: tuple[int, ...] = ()
     backoff: float | None = None

@@ -101,6 +101,10 @@ def test_retries_are_what_the_node_says() -> None:
     assert list(found.retriable_status_codes) == [429]
 
 
+def test_no_retries_are_no_policy() -> None:
+    assert not _forward(nodes.Backend(ONE), retry=nodes.Retry((), 0)).route.HasField("retry_policy")
+
+
 def test_websockets_are_an_upgrade_of_the_route() -> None:
     found = _forward(nodes.Backend(ONE), websockets=True)
     assert [it.upgrade_type for it in found.route.upgrade_configs] == ["websocket"]

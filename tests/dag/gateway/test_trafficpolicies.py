@@ -555,6 +555,19 @@ def test_what_the_route_says_of_timeouts_and_retries_comes_first() -> None:
     assert found.retry.attempts == 7
 
 
+@pytest.mark.parametrize(
+    ("rest", "target"), [("", ROUTE), ("", GATEWAY), ("mergeType: StrategicMerge, ", ROUTE)]
+)
+def test_a_route_that_wants_no_retries_gets_none_of_a_policy(rest: str, target: str) -> None:
+    it = world(
+        GIVEN
+        + route("r", to("s1", "retry: {attempts: 0}"))
+        + policy("p", f"{rest}retry: {{}}", target)
+    )
+    assert applied(it) == ["p"]
+    assert forward(it).retry == nodes.Retry((), 0)
+
+
 def test_the_nearest_policy_applies_and_it_alone() -> None:
     it = world(GIVEN + route("r", to("s1", "name: one")) + policy("gw", timing(1), GATEWAY))
     both = f"{timing(2)}, httpUpgrade: [{{type: websocket}}]"

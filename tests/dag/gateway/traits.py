@@ -57,6 +57,8 @@ def _rewrite(rewrite: nodes.Rewrite) -> str:
 
 
 def _retry(retry: nodes.Retry) -> str:
+    if not retry.attempts:
+        return "no retries"
     codes = f" {', '.join(map(str, retry.status_codes))}" if retry.status_codes else ""
     limit = f" within {retry.per_try_timeout:g}" if retry.per_try_timeout is not None else ""
     pause = f" after {retry.backoff:g}" if retry.backoff is not None else ""
