@@ -52,7 +52,7 @@ class HTTPTimeout:
     finished first."""
     request_timeout: GatewayDuration | None = None
     """The time within which the whole answer must be there; `0s` is without limit. What an
-    HTTPRoute says in `timeouts` comes first."""
+    HTTPRoute says in `timeouts.request` comes first."""
     max_stream_duration: GatewayDuration | None = None
     """How long a request and its answer may take, streams too; `0s` is without limit."""
     stream_idle_timeout: GatewayDuration | None = None
@@ -94,7 +94,8 @@ class PerRetry:
     """What holds for each try of a request."""
 
     timeout: GatewayDuration | None = None
-    """The time that each try may take, the first one too."""
+    """The time that each try may take, the first one too. What an HTTPRoute says in
+    `timeouts.backendRequest` comes first."""
     back_off: BackOff | None = None
     """How long is waited before a request is tried again."""
 

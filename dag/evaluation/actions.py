@@ -52,8 +52,7 @@ def noted(action: nodes.Action) -> Iterator[str]:
     for name, value in (("timeout", action.timeout), ("idle timeout", action.idle_timeout)):
         if value is not None:
             yield f"{name}: {f'{value:g} s' if value else 'none'}"
-    if action.retry is not None and action.retry.attempts:
-        yield f"retries: up to {action.retry.attempts} on {', '.join(action.retry.on)}"
+    yield from _retries_noted(action.retry)
     yield from _of_backends(action)
     if action.hash_policies:
         yield "load balancing: by a hash of the request"
@@ -65,6 +64,13 @@ def noted(action: nodes.Action) -> Iterator[str]:
         yield f"cookies of the backend: {names} are rewritten"
     if action.websockets:
         yield "WebSockets: allowed"
+
+
+def _retries_noted(found: nodes.Retry | None) -> Iterator[str]:
+    if found is not None and found.attempts:
+        yield f"retries: up to {found.attempts} on {', '.join(found.on)}"
+    if found is not None and found.per_try_timeout:
+        yield f"timeout of each try: {found.per_try_timeout:g} s"
 
 
 def _filters_noted(action: nodes.Forward) -> Iterator[str]:

@@ -55,6 +55,7 @@ def action(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Action 
     yield nodes.Forward(
         backends=shares,
         timeout=timeouts.timeout(rule),
+        try_timeout=timeouts.try_timeout(rule),
         rewrite=routefilters.rewritten(filters.rewrite(wanted), own),
         retry=timeouts.retry(rule),
         websockets=any(backends.is_for_websockets(view, it.cluster) for it in shares),

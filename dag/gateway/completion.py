@@ -1,8 +1,9 @@
 """What a route gets from the listener that serves it: ports of redirects, a client certificate.
 
-What a route asks for is worked out once, whichever listeners it is attached to (`rules`). Two
-things it cannot know: the port of the listener, and the certificate that the Gateway shows to
-backends, copies of requests and servers of external authorization (`backendcertificate`).
+What a route asks for is worked out once, whichever listeners it is attached to (`rules`). Three
+things it cannot know: the port of the listener, whether a policy there asks for retries
+(`timeouts`), and the certificate that the Gateway shows to backends, copies of requests and servers
+of external authorization (`backendcertificate`).
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from crds.meta import NamespacedName
 from crds.records import replace
 from dag import nodes
 from dag.engine.view import View
-from dag.gateway import backendcertificate, redirects
+from dag.gateway import backendcertificate, redirects, timeouts
 from dag.gateway.servedlisteners import ServedListener
 
 
@@ -25,8 +26,11 @@ def completed(view: View, route: nodes.Route, owner: ServedListener, host: str) 
     match route.action:
         case nodes.Redirect():
             return redirects.completed(route, owner, host)
-        case nodes.Forward() as forward if _speaks_tls(forward):
-            return replace(route, action=_showing(view, forward, owner.gateway))
+        case nodes.Forward() as forward:
+            found = timeouts.settled(forward)
+            if _speaks_tls(found):
+                found = _showing(view, found, owner.gateway)
+            return route if found is forward else replace(route, action=found)
         case _:
             return route
 

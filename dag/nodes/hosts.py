@@ -139,6 +139,9 @@ class Forward:
     cookies: tuple[CookieRewrite, ...] = ()
     missing: int = 500
     """The status of requests whose share has no cluster; 503 is UNAVAILABLE to gRPC clients."""
+    try_timeout: float | None = None
+    """Seconds for each try as an HTTPRoute says, before it is known whether there are retries; 0 is
+    without limit. None where Envoy is told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """What a BackendTrafficPolicy means for routes and their clusters (Envoy Gateway 1.9).
 
 What limits something and cannot be kept closes the routes of the policy. What an HTTPRoute says
-itself of timeouts and retries comes first. Elsewhere: which policy is for which route
-(`policytargets`), how it becomes part of one (`routeshaping`).
+itself of timeouts and retries comes first, field by field. Elsewhere: which policy is for which
+route (`policytargets`), how it becomes part of one (`routeshaping`).
 """
 
 from crds.envoygateway import backendtrafficpolicy as crd

@@ -21,6 +21,7 @@ KNOWN: dict[type, set[str]] = {
     nodes.Forward: {
         "backends", "timeout", "idle_timeout", "rewrite", "retry", "websockets", "mirrors",
         "hash_policies", "internal_redirect", "cookies", "missing",
+        "try_timeout",
     },
     nodes.Backend: {
         "cluster", "weight", "request_headers", "response_headers", "host", "cookies", "session",

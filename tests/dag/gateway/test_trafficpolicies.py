@@ -568,6 +568,47 @@ def test_a_route_that_wants_no_retries_gets_none_of_a_policy(rest: str, target: 
     assert forward(it).retry == nodes.Retry((), 0)
 
 
+RETRIES = "retry: {numRetries: 2}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "spec", "whole", "each"),
+    [
+        ("timeouts: {request: 10s, backendRequest: 1s}", RETRIES, 10.0, 1.0),
+        ("timeouts: {backendRequest: 1s}", RETRIES, 0.0, 1.0),
+        ("timeouts: {backendRequest: 1s}", f"{RETRIES}, {timing(5)}", 5.0, 1.0),
+        ("timeouts: {request: 10s}", f"{RETRIES}, {timing(5)}", 10.0, None),
+        (
+            "timeouts: {backendRequest: 1s}",
+            f"{RETRIES[:-1]}, perRetry: {{timeout: 2s}}}}",
+            0.0,
+            1.0,
+        ),
+        (
+            "timeouts: {backendRequest: 0s}",
+            f"{RETRIES[:-1]}, perRetry: {{timeout: 2s}}}}",
+            0.0,
+            None,
+        ),
+        ("timeouts: {backendRequest: 20s}, retry: {attempts: 1}", "retry: {}", 0.0, 20.0),
+        ("timeouts: {backendRequest: 20s}, retry: {attempts: 1}", timing(30), 30.0, 20.0),
+        ("timeouts: {backendRequest: 0s}, retry: {attempts: 1}", "httpUpgrade: []", 0.0, None),
+        ("retry: {attempts: 1}", "httpUpgrade: []", None, None),
+        ("timeouts: {backendRequest: 20s}", timing(5), 5.0, None),
+        ("timeouts: {backendRequest: 2s}", timing(5), 2.0, None),
+        ("timeouts: {backendRequest: 2s}, retry: {attempts: 0}", RETRIES, 2.0, None),
+        ("timeouts: {backendRequest: 2s}", "retry: {numRetries: 0}", 2.0, None),
+    ],
+)
+def test_each_try_of_a_request_and_all_of_them_have_their_limits(
+    rule: str, spec: str, whole: float | None, each: float | None
+) -> None:
+    it = world(GIVEN + route("r", to("s1", rule)) + policy("p", spec))
+    found = forward(it)
+    assert (found.timeout, found.try_timeout) == (whole, None)
+    assert (found.retry.per_try_timeout if found.retry is not None else None) == each
+
+
 def test_the_nearest_policy_applies_and_it_alone() -> None:
     it = world(GIVEN + route("r", to("s1", "name: one")) + policy("gw", timing(1), GATEWAY))
     both = f"{timing(2)}, httpUpgrade: [{{type: websocket}}]"
