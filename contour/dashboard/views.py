@@ -213,9 +213,14 @@ class Views:
                 names = tuple(it.shown for it in cluster.names)
                 yield self._backend(cluster.port, share)._replace(endpoints=names)
             else:
-                yield self._backend(cluster.port, share)
-                spare = (it.port for it in cluster.members if it.is_fallback)
-                yield from (self._backend(it, "fallback") for it in spare)
+                yield from self._members(cluster, weight / total if total else 0)
+
+    def _members(self, cluster: nodes.Cluster, share: float) -> Iterator[BackendRow]:
+        members = cluster.members or (nodes.Member(cluster.port),)
+        whole = sum(it.weight for it in members if not it.is_fallback)
+        for it in members:
+            part = f"{share * it.weight / whole:.0%}" if share and it.weight else "nothing"
+            yield self._backend(it.port, "fallback" if it.is_fallback else part)
 
     def _backend(self, port: nodes.ServicePort, share: str) -> BackendRow:
         found = self.instance.controller.engine.answer(services.endpoints, port)

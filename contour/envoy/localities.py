@@ -2,12 +2,14 @@
 
 The localities of a priority share the requests by their weights. The second priority gets requests
 while too few endpoints of the first are healthy: Envoy counts each healthy one 1.4 times, so from
-less than 72 % of them.
+less than 72 % of them. A locality without a weight gets only requests of sessions that are with its
+endpoints: these are draining, which only a session may choose.
 """
 
 from collections.abc import Iterable
 
 from envoy.config.cluster.v3 import cluster_pb2 as pb
+from envoy.config.core.v3 import health_check_pb2
 from envoy.config.endpoint.v3 import endpoint_pb2
 
 from contour.envoy import encoding, endpoints, names
@@ -17,12 +19,23 @@ from dag import nodes
 def write_members(target: pb.Cluster, node: nodes.Cluster) -> None:
     """Fills in that the members share by weight; and what DNS finds, if it does."""
     target.common_lb_config.locality_weighted_lb_config.SetInParent()
+    if any(it.weight == 0 for it in node.members):
+        target.common_lb_config.override_host_status.statuses.extend(_OF_SESSIONS)
     if node.dns is None:
         return
     assignment = endpoint_pb2.ClusterLoadAssignment(cluster_name=names.endpoints_of(node).name)
     for it in node.members:
         _write(assignment, it, nodes.Endpoints(it.names), node.health_port)
     target.load_assignment.CopyFrom(assignment)
+
+
+_OF_SESSIONS = (
+    health_check_pb2.UNKNOWN,
+    health_check_pb2.HEALTHY,
+    health_check_pb2.DEGRADED,
+    health_check_pb2.DRAINING,
+)
+"""The states of an endpoint in which a session stays with it; Envoy has all but the last."""
 
 
 def keep_strict(target: pb.Cluster, node: nodes.Cluster) -> None:
@@ -49,5 +62,9 @@ def _write(
         return
     locality = target.endpoints.add(priority=1 if member.is_fallback else 0)
     locality.locality.zone = names.endpoints(member.port).name
-    locality.load_balancing_weight.value = member.weight
     endpoints.write(locality, found, health_port)
+    if member.weight:
+        locality.load_balancing_weight.value = member.weight
+        return
+    for it in locality.lb_endpoints:
+        it.health_status = health_check_pb2.DRAINING

@@ -96,6 +96,7 @@ def _of_share(share: nodes.Backend) -> Iterator[str]:
     cluster = share.cluster
     if cluster is None or not share.weight:
         return
+    yield from _of_members(cluster)
     backend, budget = cluster.port.owner, cluster.retry_budget
     if budget is not None:
         most = f"{budget.percent:g}% of its requests, or {budget.always}"
@@ -103,6 +104,16 @@ def _of_share(share: nodes.Backend) -> Iterator[str]:
     if share.session is not None:
         by = f"{share.session.kind.lower()} {share.session.name}"
         yield f"session persistence: within {backend} by the {by}"
+
+
+def _of_members(cluster: nodes.Cluster) -> Iterator[str]:
+    """Between which backends Envoy chooses within a cluster."""
+    if len({it.port for it in cluster.members}) < 2:
+        return
+    total = sum(it.weight for it in cluster.members if not it.is_fallback)
+    for it in cluster.members:
+        share = "fallback" if it.is_fallback else f"{it.weight / total:.0%}"
+        yield f"backend: {it.port.owner}, {share if it.weight else 'sessions that are with it'}"
 
 
 def _forwarded(

@@ -174,8 +174,9 @@ def _shares(host: nodes.VirtualHost, request: Request, is_same: bool) -> bool:
 
 def endpoints(world: World, cluster: nodes.Cluster) -> tuple[nodes.Endpoint, ...]:
     """The addresses that take a cluster's requests; those of a DNS name are Envoy's to find."""
-    first = [it.port for it in cluster.members if not it.is_fallback] or [cluster.port]
-    spare = [it.port for it in cluster.members if it.is_fallback]
+    members = [it for it in cluster.members if it.weight]
+    first = [it.port for it in members if not it.is_fallback] or [cluster.port]
+    spare = [it.port for it in members if it.is_fallback]
     return _of_ports(world, first) or _of_ports(world, spare)
 
 

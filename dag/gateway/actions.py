@@ -45,7 +45,10 @@ def action(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Action 
     found = list(backends.clusters(view, rule.backend_refs, at))
     yield from (it for it in found if isinstance(it, Problem))
     clusters = [it for it in found if not isinstance(it, Problem)]
-    given = yield from failover.shares(view, rule.backend_refs, clusters, at)
+    together = failover.shares_sessions(rule)
+    given = yield from failover.shares(
+        view, rule.backend_refs, clusters, at, with_sessions=together
+    )
     shares = tuple(_injected(it, own.injection) for it in _shares(view, rule, given))
     if not any(it.cluster for it in shares):
         yield nowhere(at.subject.kind)

@@ -1,10 +1,13 @@
-"""Backends that take over for others: those with `fallback: true` (Envoy Gateway 1.9).
+"""Backends of a rule that share a cluster: fallbacks with others, and those of a session.
 
-Envoy fails over between the priorities of one cluster. So where a rule has a fallback and a backend
-that is none, these become one cluster: of the first priority those that are none, of the second the
-fallbacks, each with its weight. They have to be alike in what a cluster has once: how they are
-spoken to, and whether DNS finds them. A fallback that is not like the others gets no requests,
-which is told; nor do all of a rule whose backends have filters, which Envoy has for each cluster.
+Envoy fails over between the priorities of one cluster (`fallback: true`, Envoy Gateway 1.9), and
+keeps a session among the endpoints of one cluster (`sessionPersistence`, GEP-1619: a session stays
+with its backend, also one whose weight is 0 by now). So backends of such a rule become one cluster:
+of the first priority those that are no fallback, of the second the fallbacks, each with its weight.
+They have to be alike in what a cluster has once: how they are spoken to, and whether DNS finds
+them; with a session also in what limits them. A fallback that is not like the others gets no
+requests, and sessions do not hold towards a backend that is not, which is told; so is it of all of
+a rule whose backends have filters, which Envoy has for each cluster.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,13 +21,13 @@ from crds.meta import NamespacedName
 from crds.records import replace
 from dag import backendaddresses, nodes
 from dag.engine.view import View
-from dag.gateway import envoybackends
+from dag.gateway import backends, envoybackends
 from dag.problems import backends as problems
 from dag.problems.places import Findings, Place
 
 
 class Share(NamedTuple):
-    """What a reference of a rule gets; nothing, if its weight is zero."""
+    """What a reference of a rule gets; no new requests, if its weight is zero."""
 
     cluster: nodes.Cluster | None
     weight: int
@@ -32,6 +35,9 @@ class Share(NamedTuple):
 
 def prepared(view: View, rule: HTTPRouteRule, at: Place) -> Findings[HTTPRouteRule]:
     """A rule whose fallbacks get nothing if its backends have filters of their own."""
+    why = "backends of the rule have filters of their own"
+    if rule.session_persistence is not None and not shares_sessions(rule):
+        yield problems.session_parted(at.at("sessionPersistence"), why)
     live = [it for it in rule.backend_refs if it.weight > 0]
     if not any(it.filters for it in live):
         return rule
@@ -40,7 +46,6 @@ def prepared(view: View, rule: HTTPRouteRule, at: Place) -> Findings[HTTPRouteRu
         return rule
     for index, is_fallback in enumerate(standing_by):
         if is_fallback:
-            why = "backends of the rule have filters of their own"
             yield problems.fallback_left_out(at.at("backendRefs", index), why)
     kept = (
         replace(it, weight=0) if is_fallback else it
@@ -49,25 +54,43 @@ def prepared(view: View, rule: HTTPRouteRule, at: Place) -> Findings[HTTPRouteRu
     return replace(rule, backend_refs=tuple(kept))
 
 
+def shares_sessions(rule: HTTPRouteRule) -> bool:
+    """Whether a rule with sessions has backends that may share a cluster."""
+    are_plain = len(rule.backend_refs) < 2 or not any(it.filters for it in rule.backend_refs)
+    return rule.session_persistence is not None and are_plain
+
+
 def shares(
-    view: View, references: Sequence[BackendRef], found: Sequence[nodes.Cluster | None], at: Place
+    view: View,
+    references: Sequence[BackendRef],
+    found: Sequence[nodes.Cluster | None],
+    at: Place,
+    *,
+    with_sessions: bool = False,
 ) -> Findings[tuple[Share, ...]]:
-    """What each reference of a rule gets, after why fallbacks among them get nothing."""
+    """What each reference of a rule gets, after why some of them do not share a cluster."""
     made = [Share(it, ref.weight) for ref, it in zip(references, found, strict=True)]
-    live = [index for index, it in enumerate(made) if it.weight and it.cluster is not None]
+    known = [index for index, it in enumerate(made) if it.cluster is not None]
+    live = [index for index in known if made[index].weight]
     spare = [index for index in live if _is_fallback(view, references[index], at)]
+    if len(spare) == len(live):
+        spare = []
     first = next((index for index in live if index not in spare), None)
-    if first is None or not spare:
+    if first is None or not (spare or with_sessions):
         return tuple(made)
     alike = [first]
-    for index in (it for it in live if it != first):
+    for index in (it for it in (known if with_sessions else live) if it != first):
         why = _difference(view, _clusters(made, [*alike, index]))
+        if with_sessions and index not in spare:
+            why = why or _other_limits(_clusters(made, [first, index]))
         if not why:
             alike.append(index)
         elif index in spare:
             made[index] = made[index]._replace(weight=0)
             yield problems.fallback_left_out(at.at("backendRefs", index), why)
-    if not any(index in spare for index in alike):
+        elif with_sessions:
+            yield problems.session_parted(at.at("backendRefs", index), why)
+    if len(alike) == 1 or not (with_sessions or any(index in spare for index in alike)):
         return tuple(made)
     members = [_Part(made[index], index in spare) for index in alike]
     weight = sum(it.share.weight for it in members if not it.is_fallback)
@@ -96,13 +119,26 @@ def _clusters(made: Sequence[Share], indexes: Iterable[int]) -> list[nodes.Clust
 def _difference(view: View, found: Sequence[nodes.Cluster]) -> str:
     """Why backends cannot share a cluster; empty if they can."""
     first, last = found[0], found[-1]
-    if _terms(first) != _terms(last):
+    if _terms(first) != _terms(last) or _shown(view, first) != _shown(view, last):
         return f"{last.port.owner} is not spoken to as {first.port.owner}"
     if any(it.dns for it in found):
         for it in found:
             if not _names(view, it):
                 return f"DNS does not find both {first.port.owner} and {last.port.owner}"
     return ""
+
+
+def _other_limits(found: Sequence[nodes.Cluster]) -> str:
+    """That backends differ in what a cluster may have open; empty if they do not."""
+    first, last = found
+    if (first.limits, first.retry_budget) == (last.limits, last.retry_budget):
+        return ""
+    return f"{last.port.owner} has other limits than {first.port.owner}"
+
+
+def _shown(view: View, found: nodes.Cluster) -> bool:
+    """Whether a backend is shown the certificate of a Gateway."""
+    return found.tls is not None and backends.has_tls_policy(view, found.port)
 
 
 def _terms(found: nodes.Cluster) -> nodes.Cluster:
@@ -131,16 +167,13 @@ def _names(view: View, found: nodes.Cluster) -> tuple[nodes.Endpoint, ...]:
 def _joined(view: View, parts: Sequence[_Part]) -> nodes.Cluster:
     clusters = _clusters([it.share for it in parts], range(len(parts)))
     first, by_dns = clusters[0], next((it.dns for it in clusters if it.dns is not None), None)
-    members = tuple(
-        nodes.Member(
-            cluster.port,
-            _names(view, cluster) if by_dns is not None else (),
-            part.share.weight,
-            part.is_fallback,
-        )
-        for part, cluster in zip(parts, clusters, strict=True)
-    )
-    return replace(first, dns=by_dns, members=members, tls=_tls(clusters))
+    members: dict[tuple[nodes.ServicePort, bool], nodes.Member] = {}
+    for part, cluster in zip(parts, clusters, strict=True):
+        key = (cluster.port, part.is_fallback)
+        names = _names(view, cluster) if by_dns is not None else ()
+        weight = part.share.weight + (members[key].weight if key in members else 0)
+        members[key] = nodes.Member(cluster.port, names, weight, part.is_fallback)
+    return replace(first, dns=by_dns, members=tuple(members.values()), tls=_tls(clusters))
 
 
 def _tls(clusters: Sequence[nodes.Cluster]) -> nodes.UpstreamTls | None:

@@ -1,6 +1,7 @@
 """Requests of one session go to one endpoint ("SessionPersistence", GEP-1619; experimental).
 
-Both spellings are served: that of v1.7, and that of v1.6 where its CRDs are installed.
+Both spellings are served: that of v1.7, and that of v1.6 where its CRDs are installed. Elsewhere:
+which backends of a rule keep sessions together (`failover`).
 """
 
 import re

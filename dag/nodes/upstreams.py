@@ -268,6 +268,7 @@ class Member(NamedTuple):
     names: tuple[Endpoint, ...] = ()
     """What Envoy resolves, and addresses beside names; without any, the endpoints of the port."""
     weight: int = 1
+    """0: it gets only requests of sessions that are with it."""
     is_fallback: bool = False
     """It gets requests only while too few endpoints of the others are healthy."""
 

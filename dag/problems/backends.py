@@ -23,6 +23,12 @@ def remark(field: Place, why: str) -> Problem:
     return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")
 
 
+def session_parted(field: Place, why: str) -> Problem:
+    """A backend of a rule whose sessions are not kept together with those of the others."""
+    text = f"requests of a session may go to another backend, because {why}"
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, text)
+
+
 def fallback_left_out(reference: Place, why: str) -> Problem:
     """A fallback that cannot take over for the other backends of its rule."""
     text = f"the fallback gets no requests, because {why}"

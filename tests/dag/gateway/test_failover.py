@@ -1,10 +1,11 @@
-"""Fallback Backends: which backends of a rule become one cluster, and what is told of others."""
+"""Which backends of a rule become one cluster, for fallbacks and sessions; what others are told."""
 
 import pytest
 
 from crds.meta import ObjectRef
 from dag import nodes
 from dag.engine.incremental import Engine
+from dag.evaluation import actions
 from dag.gateway import streams
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
@@ -12,13 +13,14 @@ from tests.dag.gateway.manifests import (
     gateway,
     gateway_class,
     http,
+    policy,
     route,
     service,
     stream_route,
     to,
 )
 from tests.dag.gateway.test_httproute import forward
-from tests.dag.world import apply, key, world
+from tests.dag.world import apply, key, routes, world
 
 GIVEN = gateway_class() + gateway("gw") + service("s1") + service("s2")
 KIND = "group: gateway.envoyproxy.io, kind: Backend"
@@ -181,6 +183,90 @@ def test_one_becomes_a_fallback_and_back() -> None:
     assert _members(it) == [("a", 1, False), ("b", 1, True)]
     apply(it, given)
     assert forward(it) == before
+
+
+def _sticky(*references: str) -> str:
+    return f"{{sessionPersistence: {{cookie: {{}}}}, backendRefs: [{', '.join(references)}]}}"
+
+
+def _service(name: str, rest: str = "") -> str:
+    return f"{{name: {name}, port: 80{rest}}}"
+
+
+def test_backends_of_sessions_are_one_cluster_whatever_their_weight() -> None:
+    rule = _sticky(_service("s1", ", weight: 3"), _service("s2"), _service("s3", ", weight: 0"))
+    it = world(GIVEN + service("s3") + route("r", rule))
+    assert _shares(it) == [("s1", 4)]
+    assert _members(it) == [("s1", 3, False), ("s2", 1, False), ("s3", 0, False)]
+    assert status_text.route(it, "r") == ["Accepted", "ResolvedRefs"]
+    assert [*actions.noted(forward(it))] == [
+        "backend: Service default/s1, 75%",
+        "backend: Service default/s2, 25%",
+        "backend: Service default/s3, sessions that are with it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("references", "shares"),
+    [
+        ((_service("s1"),), [("s1", 1)]),
+        ((_service("s1"), _service("none")), [("s1", 1), ("", 1)]),
+        ((_service("s1", ", weight: 0"), _service("s2", ", weight: 0")), []),
+    ],
+)
+def test_what_is_alone_is_no_cluster_of_several(
+    references: tuple[str, ...], shares: list[tuple[str, int]]
+) -> None:
+    it = world(GIVEN + route("r", _sticky(*references)))
+    if not shares:
+        assert routes(it, "*") == ["/ -> 500"]
+        return
+    assert _shares(it) == shares
+    assert all(not share.cluster.members for share in forward(it).backends if share.cluster)
+
+
+def test_a_backend_that_is_named_twice_is_one_member() -> None:
+    rule = _sticky(_service("s1"), _service("s1", ", weight: 2"), _service("s2"))
+    it = world(GIVEN + route("r", rule))
+    assert _members(it) == [("s1", 3, False), ("s2", 1, False)]
+
+
+def test_sessions_fail_over_too() -> None:
+    given = backend("spare", _address("10.0.0.3", SPARE)) + backend("all", _address("10.0.0.4"))
+    it = world(GIVEN + given + route("r", _sticky(_service("s1"), _ref("all"), _ref("spare"))))
+    assert _members(it) == [("s1", 1, False), ("all", 1, False), ("spare", 1, True)]
+    apply(it, route("r", _sticky(_ref("spare"), _service("s1", ", weight: 0"))))
+    assert _members(it) == [("spare", 1, False), ("s1", 0, False)]
+
+
+ADDED = "{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: b}]}}"
+
+
+@pytest.mark.parametrize(
+    ("second", "rest", "text"),
+    [
+        (service("s2", port="port: 80, appProtocol: kubernetes.io/h2c"), "", "is not spoken to as"),
+        (
+            service("s2") + policy("p", "hostname: a.com, wellKnownCACertificates: System", "s2"),
+            "",
+            "Service default/s2 is not spoken to as Service default/s1",
+        ),
+        (
+            service("s2").replace("name: s2,", "name: s2, annotations: {ANNOTATION},", 1),
+            "",
+            "Service default/s2 has other limits than Service default/s1",
+        ),
+        (service("s2"), f", filters: [{ADDED}]", "sessionPersistence: requests of a session may"),
+    ],
+)
+def test_sessions_do_not_hold_towards_a_backend_that_is_not_alike(
+    second: str, rest: str, text: str
+) -> None:
+    second = second.replace("ANNOTATION", "projectcontour.io/max-requests: '7'")
+    it = world(GIVEN + second + route("r", _sticky(_service("s1"), _service("s2", rest))))
+    assert _shares(it) == [("s1", 1), ("s2", 1)]
+    assert text in _told(it)
+    assert "requests of a session may go to another backend" in _told(it)
 
 
 def test_connections_fail_over_too() -> None:

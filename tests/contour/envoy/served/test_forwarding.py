@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -54,6 +55,10 @@ def hosts(served: Served) -> None:
     session = nodes.Policies(session=nodes.SessionPersistence("session", path="/s"))
     many = world.forward(world.cluster("many"))
     served.serve("session.test", world.route(many, policies=session))
+    for name, weight in (("drawn.test", 1), ("left.test", 0)):
+        members = (nodes.Member(ONE.port), nodes.Member(PEER.port, weight=weight))
+        kept = world.forward(replace(ONE, members=members))
+        served.serve(name, world.route(kept, policies=session))
     operators = nodes.HeaderPolicy(
         set=(
             ("x-seen", nodes.Format(("100% ", nodes.Operator("REQ", "x-in"), "%"))),
@@ -179,6 +184,17 @@ async def test_a_session_stays_at_its_endpoint(envoy: Served) -> None:
     assert {it["backend"] for it in again} == {_told(first)["backend"]}
     spread = [_told(await envoy.ask("session.test", "/s"))["backend"] for _ in range(20)]
     assert len(set(spread)) == 2
+
+
+async def test_a_session_stays_with_a_backend_that_gets_no_others_any_more(envoy: Served) -> None:
+    drawn = [await envoy.ask("drawn.test", "/s") for _ in range(40)]
+    assert {it.status for it in drawn} == {200, 418}
+    cookies = {it.status: it.headers["set-cookie"].partition(";")[0] for it in drawn}
+    for status, cookie in cookies.items():
+        for name in ("drawn.test", "left.test"):
+            again = [await envoy.ask(name, "/s", cookie=cookie) for _ in range(8)]
+            assert {it.status for it in again} == {status}, name
+    assert {(await envoy.ask("left.test", "/s")).status for _ in range(40)} == {200}
 
 
 async def test_operators_are_written_out_and_percents_are_not(envoy: Served) -> None:
