@@ -1,7 +1,7 @@
 """Who comes first where only one can win: the older object, then the one whose name sorts first.
 
-Objects from files have no age: they order by namespace and name alone, before those that have
-one.
+That is the name with its namespace as one text, `namespace/name`: `a-b/x` is before `a/x`. Objects
+from files have no age: they order by this text alone, before those that have one.
 """
 
 from typing import NamedTuple
@@ -14,10 +14,17 @@ class Senior(NamedTuple):
 
     created: float
     """Seconds since the epoch; 0 where the object does not say."""
+    text: str
+    """The key as it is written."""
     key: NamespacedName
 
 
 def senior(metadata: ObjectMeta) -> Senior:
     """The place of the object that has this metadata."""
     created = metadata.creation_timestamp
-    return Senior(created.timestamp() if created else 0.0, metadata.key)
+    return of(metadata.key, created.timestamp() if created else 0.0)
+
+
+def of(key: NamespacedName, created: float = 0.0) -> Senior:
+    """The place of an object that was created then."""
+    return Senior(created, str(key), key)

@@ -1,7 +1,7 @@
 """Which of several routes with equal matches is served, and what the others are told.
 
 On one host the route whose own host name is nearest takes the requests of a match, then the oldest,
-then the first by namespace and name (HTTPRouteRule, `matches`); of routes of streams the first
+then the first by `namespace/name` (HTTPRouteRule, `matches`); of routes of streams the first
 takes everything. Matches are found through an index, so an edit wakes only the routes with which it
 shares a match. Elsewhere: the order among different matches (`dag.ordering`), and among the three
 APIs (`dag.hosts`).

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from crds.meta import NamespacedName
-from dag import tables
+from dag import seniority, tables
 from dag.engine.view import Index, View, query
 from dag.rawconfig.content import READINGS, Reading
-from dag.seniority import Senior, senior
 
 
 class NodeKey(NamedTuple):
@@ -31,6 +30,6 @@ def owner(view: View, key: NodeKey) -> NamespacedName | None:
     return min(claims).key if claims else None
 
 
-def _seniority(view: View, key: NamespacedName) -> Senior:
+def _seniority(view: View, key: NamespacedName) -> seniority.Senior:
     found = view.read(tables.ENVOY_CONFIGS, key)
-    return senior(found.metadata) if found is not None else Senior(0.0, key)
+    return seniority.senior(found.metadata) if found is not None else seniority.of(key)
