@@ -256,6 +256,9 @@ class Controller:
                 self.envoy_configs.take(key, found)
             subject = ObjectRef(kind.kind, *key)
             self._remark(subject, "intake", (Remark("error", fault),) if fault else ())
+            if kind.stand_in is not None:
+                row = self.engine.row(tables.BY_KIND[kind.kind], key)
+                self.board.note_unread(subject, isinstance(row, kind.stand_in))
             if kind.has_status:
                 self._concerned.add(subject)
             yield

@@ -49,6 +49,8 @@ class Board:
     remarks: dict[ObjectRef, dict[str, tuple[Remark, ...]]] = field(default_factory=dict)
     files: dict[ManifestSource, tuple[Complaint, ...]] = field(default_factory=dict)
     """What is wrong with files, and documents of kinds that are not read."""
+    unread: set[ObjectRef] = field(default_factory=set)
+    """Objects of which no version could be read, but to what they are attached."""
 
     def put(self, subject: ObjectRef, found: statuses.Status | None) -> None:
         """Notes what an object is told, or that it is gone."""
@@ -65,6 +67,10 @@ class Board:
             self.remarks[subject].pop(source, None)
             if not self.remarks[subject]:
                 del self.remarks[subject]
+
+    def note_unread(self, subject: ObjectRef, is_unread: bool) -> None:
+        """Notes whether an object has a version that could be read."""
+        (self.unread.add if is_unread else self.unread.discard)(subject)
 
     def complain(self, place: ManifestSource, complaints: tuple[Complaint, ...]) -> None:
         """Replaces what is wrong with a file, or with the documents of a kind."""
@@ -99,7 +105,8 @@ class Board:
         remarks = [it.told for of in self.remarks.get(subject, {}).values() for it in of]
         told = (*remarks, *(it for it in told if not _is_placed(it, remarks)))
         if any(it.severity == "error" for it in remarks):
-            return Row(subject, "error", KEPT if found else "invalid", told)
+            is_kept = found is not None and subject not in self.unread
+            return Row(subject, "error", KEPT if is_kept else "invalid", told)
         if remarks and state == "ok":
             state = "warning"
         return Row(subject, state, summary, told)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import pytest
 import yaml
 
+from contour.complaints import Complaint
 from contour.controller import Controller
 from contour.events import Batch, Event
 from contour.kubernetes.objects import Objects
@@ -309,6 +310,31 @@ def test_the_status_tells_that_the_newest_version_is_refused_and_once() -> None:
     assert len(row.reasons) == 1
     controller.take(configuration("8s"))
     assert [it.state for it in controller.board.rows()] == ["ok"]
+
+
+def test_a_policy_of_which_no_version_could_be_read_is_not_said_to_be_kept() -> None:
+    def policy(cors: str) -> Batch:
+        target = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}"
+        read = decode(
+            yaml.safe_load(f"""
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {{name: p}}
+spec: {{targetRefs: [{target}], cors: {cors}}}
+""")
+        )
+        assert isinstance(read, Decoded)
+        own = ObjectRef(read.kind.kind, *read.key)
+        said = tuple(Complaint("a.yaml", 1, own, "", str(it), "error") for it in read.complaints)
+        return Batch((Event(read.kind, read.key, read.object),), {own: said})
+
+    controller = Controller(Published())
+    gateway = gateways.gateway_class() + gateways.gateway("gw") + gateways.route("r")
+    controller.take(events(gateway + SERVICE))
+    for cors, summary in (("7", "invalid"), ("{}", "Accepted"), ("7", "newest version refused")):
+        controller.take(policy(cors))
+        found = {it.subject.name: it.summary for it in controller.board.rows()}
+        assert found["p"] == summary
 
 
 def test_the_configuration_that_is_followed_outlives_its_deletion() -> None:
