@@ -44,11 +44,15 @@ def _is_met(rule: nodes.AccessRule, request: Request) -> bool:
         is_there = matching.is_path(rule.path, request.bare_path)
         if is_there == rule.is_other_path:
             return False
-    address = ipaddress.ip_address(request.source)
-    nets = [ipaddress.ip_network(it.cidr, strict=False) for it in rule.ranges]
-    if nets and not any(address in it for it in nets):
+    if rule.ranges and not any(is_from(it, request) for it in rule.ranges):
         return False
     return all(_has(request, name, values, rule.action) for name, values in rule.headers)
+
+
+def is_from(node: nodes.IpRange, request: Request) -> bool:
+    """Whether a request is of a range of addresses."""
+    address = ipaddress.ip_address(request.address(node.source))
+    return address in ipaddress.ip_network(node.cidr, strict=False)
 
 
 def _has(request: Request, name: str, values: tuple[str, ...], action: str) -> bool:

@@ -5,6 +5,7 @@ from dag import nodes
 from dag.evaluation import (
     actions,
     attached,
+    clients,
     faults,
     guards,
     matching,
@@ -37,6 +38,7 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
     if request.is_stream:
         return streams.of_port(world, at, request, trace)
     trace.note("listener", "passed", f"{request.scheme} on port {request.port}: {at.name}")
+    secure = None
     if request.is_secure:
         name, secure = places.secure_host(world, at, request)
         if secure.stream is not None:
@@ -45,6 +47,8 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
         trace.note("certificate", "passed", f"TLS as the host {name} asks for it")
         attached.of_listener(world, nodes.HostKey(*at, name), trace)
     seen = normalization.normal(request, places.settings_of(world))
+    if not isinstance(seen, Answer):
+        seen = clients.located(seen, places.client_address(world, at, secure))
     if isinstance(seen, Answer):
         trace.note("request", "failed", seen.cause)
         return seen

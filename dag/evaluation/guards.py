@@ -4,7 +4,6 @@ The order is that of the filters (`contour.envoy.filters`). A policy of a route 
 of its kind. Where a server or a counter decides, that is noted, and the answer may be another one.
 """
 
-import ipaddress
 from collections.abc import Iterator
 
 from crds.meta import ObjectRef
@@ -161,16 +160,16 @@ def not_admitted(
     node: nodes.IpFilter, request: Request, trace: Trace, origin: ObjectRef | None = None
 ) -> str:
     """Why the client's address may not ask; empty if it may. Notes the step."""
-    is_allowed = _admits(node, request.source)
-    words = f"IP filter: {request.source} is {'allowed' if is_allowed else 'not allowed'}"
+    is_allowed = _admits(node, request)
+    asking = " and ".join(dict.fromkeys(request.address(it.source) for it in node.ranges))
+    words = f"IP filter: {asking} is {'allowed' if is_allowed else 'not allowed'}"
     trace.note("guard", "passed" if is_allowed else "failed", words, origin)
     return "" if is_allowed else words
 
 
-def _admits(node: nodes.IpFilter, source: str) -> bool:
-    """Whether an address may ask. Without trusted hops the client is the peer."""
-    address = ipaddress.ip_address(source)
-    is_listed = any(address in ipaddress.ip_network(it.cidr, strict=False) for it in node.ranges)
+def _admits(node: nodes.IpFilter, request: Request) -> bool:
+    """Whether the client or the peer may ask."""
+    is_listed = any(access.is_from(it, request) for it in node.ranges)
     return is_listed == (node.action == "ALLOW")
 
 

@@ -48,6 +48,19 @@ def settings_of(world: World) -> Settings:
     return world.answer(settings.settings, ()) or Settings()
 
 
+def client_address(
+    world: World, at: nodes.ListenerKey, host: nodes.SecureHost | None
+) -> nodes.ClientAddress:
+    """Where the address of a client is found; without a host on plain HTTP."""
+    if host is None:
+        asked = world.answer(clientports.settings, at)
+        traffic = asked.traffic if asked is not None else None
+    else:
+        traffic = host.tls.traffic if host.tls is not None else None
+    own = traffic.address if traffic is not None else None
+    return own or nodes.ClientAddress(hops=settings_of(world).num_trusted_hops)
+
+
 def listener(world: World, fleet: str, request: Request) -> nodes.ListenerKey:
     """The listener that a request's connection reaches. Raises Closed."""
     wanted = request.scheme.upper()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Request:
     """A connection to a TCP port; nothing but `host`, `port` and `source` matters."""
     source: str = "127.0.0.1"
     """The address of the peer."""
+    client: str = ""
+    """That of the client as proxies forward it, once it is known; that of the peer if empty."""
 
     @property
     def scheme(self) -> str:
@@ -59,6 +62,10 @@ class Request:
         """Whether Envoy takes it for a call of gRPC (`Grpc::Common`); one of gRPC-Web is none."""
         kind = self.header("content-type") or ""
         return kind == "application/grpc" or kind.startswith("application/grpc+")
+
+    def address(self, of: Literal["Peer", "Remote"]) -> str:
+        """The address of the peer, or of the client."""
+        return self.client or self.source if of == "Remote" else self.source
 
     def header(self, name: str) -> str | None:
         """A header as a whole: several values are joined. None without."""

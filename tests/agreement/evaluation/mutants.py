@@ -87,7 +87,7 @@ _GUARDS = {
     "if isinstance(found.cors, nodes.Cors) and is_forwarded and _is_preflight(request):":
         "if False:",
     "and is_forwarded and _is_preflight": "and _is_preflight",
-    "is_allowed = _admits(node, request.source)": "is_allowed = True",
+    "is_allowed = _admits(node, request)": "is_allowed = True",
     "return is_listed == (node.action == \"ALLOW\")": "return is_listed",
     "if isinstance(found.jwt, nodes.Jwt) and _is_lacking(found.jwt, request):": "if False:",
     "decided = access.decision(found.access, request)": "decided = None",
@@ -121,7 +121,7 @@ _ORIGINS = {
 _ACCESS = {
     "if rule.methods and request.method not in rule.methods:": "if False:",
     "if is_there == rule.is_other_path:": "if not is_there:",
-    "if nets and not any(address in it for it in nets):": "if False:",
+    "if rule.ranges and not any(is_from(it, request) for it in rule.ranges):": "if False:",
     "return all(_has(request, name, values, rule.action) for name, values in rule.headers)":
         "return True",
     "return Decision(node.default == \"ALLOW\",": "return Decision(True,",
