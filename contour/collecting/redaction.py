@@ -4,57 +4,59 @@ Secrets do not: not the objects, nor what is copied into annotations, environmen
 arguments and configuration that is written as text. Rather too much is left out than too little.
 """
 
+import base64
+import binascii
 import json
 import re
+from collections.abc import Mapping
 
 import yaml
 
-from crds import raw
+from contour.collecting.texts import REDACTED, is_reference, is_secret, log, text
+from crds import decode, raw
 from crds.raw import Raw
 
-REDACTED = "[redacted]"
+__all__ = ["REDACTED", "log", "text", "thing", "value"]
 
-_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"  # the whole object once more
-_NAMES = re.compile(
-    r"pass(word|wd|phrase)|token|secret|credential|api[-_]?key|private[-_]?key|authorization|cookie"
-    r"|inline[-_]?(string|bytes)",
+_WHOLE_OBJECTS = re.compile(r"last-(applied|handled)-configuration$")
+"""Annotations that hold the whole object once more."""
+_SNIPPETS = re.compile(r"snippets?$|/config-[\w-]+$|(request|response)-set-header$", re.IGNORECASE)
+"""Fields that hold the configuration of another proxy in its own language."""
+_VALUES = re.compile(
+    r"^(raw_?)?values?($|_?(prefix|suffix))|match(er)?$|(exact|contains|prefix|suffix|regex)$",
     re.IGNORECASE,
 )
-_REFERENCES = re.compile(
-    r"(name|names|namespace|ref|refs|type|kind|path|file(name)?)$", re.IGNORECASE
+"""Fields of a header, a parameter or a matcher that hold its value."""
+_THINGS = re.compile(
+    r"^(namespace|group|kind|image|protocol|domains|routes|clusters|operation)$"
+    r"|(port|metadata|typed_?config)$",
+    re.IGNORECASE,
 )
-"""How names of fields end that say where a secret is, not what it is."""
-_VALUES = frozenset({"value", "values", "exact", "contains", "notcontains", "notexact", "prefix",
-                     "regex"})  # fmt: skip
+"""Fields that headers and parameters do not have: what has one is another thing with a name."""
 _ENVIRONMENTS = frozenset({"env", "environment"})
+_DATA = frozenset({"data", "stringData", "binaryData"})
 _KEY = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
 """The private members of a JSON Web Key (RFC 7518)."""
-
-_IN_TEXTS = (
-    (r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", REDACTED),
-    (r"(?i)\b(Bearer|Basic)\s+[\w.~+/=-]{6,}", rf"\1 {REDACTED}"),
-    (r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*", REDACTED),  # a JSON Web Token
-    (r"(://[^/\s:@]+:)[^/\s@]+@", rf"\1{REDACTED}@"),
-)
-_SAID = re.compile(r"([\w-]+)([\"']?\s*[=:]\s*)(\"[^\"]*\"|'[^']*'|[^\s,;&]+)")
-"""A name and its value."""
-_QUERY = re.compile(r"\?[^\s\"']*")
+_ARGUMENT = re.compile(r"--?[A-Za-z][\w-]*")
+_PACKED = re.compile(r"[A-Za-z0-9+/_-]{16,}(\n[A-Za-z0-9+/_-]+)*={0,2}\n?")
+"""What may be base64."""
+_UNREADABLE = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[A-Za-z0-9+/=]{24,}", re.DOTALL)
+"""What is base64, since no name looks like that. UIDs, digests and Kubernetes' names do not."""
 
 
 def thing(found: Raw) -> Raw:
     """An object of Kubernetes; of a Secret its name and type, of a ConfigMap no value."""
     kept = {name: it for name, it in found.items() if name != "metadata"}
     metadata = raw.mapping(found.get("metadata"))
-    shown = {name: it for name, it in metadata.items() if name not in {"managedFields"}}
-    if raw.is_mapping(annotations := shown.get("annotations")):
-        shown["annotations"] = {it: text for it, text in annotations.items() if it != _ANNOTATION}
     if found.get("kind") == "Secret":
         names = {it: metadata[it] for it in ("namespace", "name") if it in metadata}
         return {"apiVersion": "v1", "kind": "Secret", "metadata": names, "type": found.get("type")}
-    if found.get("kind") == "ConfigMap":
-        for field in ("data", "binaryData"):
-            if raw.is_mapping(entries := kept.get(field)):
-                kept[field] = dict.fromkeys(entries, REDACTED)
+    if str(found.get("kind", "")).endswith("List"):
+        kept["items"] = [
+            thing(it) if raw.is_mapping(it) else value(it) for it in decode.items(found)
+        ]
+        return {**raw.mapping(value({**kept, "items": []})), "items": kept["items"]}
+    shown = {name: it for name, it in metadata.items() if name != "managedFields"}
     return raw.mapping(value({**kept, "metadata": shown}))
 
 
@@ -63,60 +65,100 @@ def value(found: object) -> object:
     if raw.is_mapping(found):
         return _mapping(found)
     if raw.is_list(found):
-        return [value(it) for it in found]
+        return _listed(found)
     return _written(found) if isinstance(found, str) else found
 
 
-def text(found: str) -> str:
-    """A text that is no part of an object, such as a message or a line of a log."""
-    for pattern, instead in _IN_TEXTS:
-        found = re.sub(pattern, instead, found)
-    return _SAID.sub(_unsaid, found)
-
-
-def _unsaid(match: re.Match[str]) -> str:
-    name, sign, _ = match.groups()
-    return f"{name}{sign}{REDACTED}" if _is_secret(name) else match[0]
-
-
-def log(found: str) -> str:
-    """A log: the same, and without the queries of requests."""
-    return _QUERY.sub(f"?{REDACTED}", text(found))
-
-
 def _mapping(found: Raw) -> Raw:
-    named = next((it for field in ("name", "key", "header") if (it := found.get(field))), None)
-    tells = isinstance(named, str) and _is_secret(named)
-    return {
-        name: _without_texts(it)
-        if _is_secret(name) or (tells and name in _VALUES) or (name in _KEY and "kty" in found)
-        else _environment(it)
-        if name in _ENVIRONMENTS
-        else value(it)
-        for name, it in found.items()
-    }
+    tells = _tells(found)
+    patches = _patches_secret(found)
+    holds = found.get("kind") in {"Secret", "ConfigMap"}
+    shown: Raw = {}
+    for name, it in found.items():
+        if _WHOLE_OBJECTS.search(name):
+            continue
+        if holds and name in _DATA:
+            shown[name] = dict.fromkeys(raw.mapping(it), REDACTED)
+        elif name in _ENVIRONMENTS:
+            shown[name] = _environment(it)
+        elif isinstance(it, str) and _SNIPPETS.search(name):
+            shown[name] = REDACTED
+        elif (
+            is_secret(name)
+            or (tells and name not in _TELLERS and not is_reference(name))
+            or (patches and name == "value")
+            or (name in _KEY and "kty" in found)
+        ):
+            shown[name] = _without_values(it)
+        else:
+            shown[name] = value(it)
+    return shown
 
 
-def _is_secret(name: str) -> bool:
-    return bool(_NAMES.search(name)) and not _REFERENCES.search(name)
+_TELLERS = frozenset({"name", "key", "header", "headerName", "header_name"})
 
 
-def _without_texts(found: object) -> object:
+def _tells(found: Raw) -> bool:
+    """Whether a header, a parameter or a matcher has the name of a secret."""
+    names = [it for field in _TELLERS if isinstance(it := found.get(field), str)]
+    if not any("/" not in it and is_secret(it) for it in names):
+        return False
+    return any(map(_VALUES.search, found)) or not any(map(_THINGS.search, found))
+
+
+def _patches_secret(found: Mapping[str, object]) -> bool:
+    """Whether a JSON patch puts the value of a secret, or of a header, somewhere."""
+    if "op" not in found:
+        return False
+    places = " ".join(str(found.get(it, "")) for it in ("jsonPath", "json_path", "path"))
+    segments = [it for it in re.split(r"[^\w-]+", places) if it and not it.isdigit() and it != "-"]
+    if not segments or is_reference(segments[-1]):
+        return False
+    is_header = any("header" in it for it in segments) and bool(_VALUES.search(segments[-1]))
+    return is_header or any(map(is_secret, segments))
+
+
+def _listed(found: list[object]) -> list[object]:
+    """A list; in one of arguments, the value of `--token` is the next."""
+    before = [None, *found]
+    return [
+        REDACTED if _takes_secret(name) and _is_value(it) else _item(it)
+        for name, it in zip(before, found, strict=False)
+    ]
+
+
+def _item(found: object) -> object:
+    """An item of a list; the value of an argument `--token=` may have blanks."""
+    name, sign, _ = found.partition("=") if isinstance(found, str) else ("", "", "")
+    return f"{name}={REDACTED}" if sign and _takes_secret(name) else value(found)
+
+
+def _takes_secret(found: object) -> bool:
+    return isinstance(found, str) and bool(_ARGUMENT.fullmatch(found)) and is_secret(found)
+
+
+def _is_value(found: object) -> bool:
+    return isinstance(found, str) and not re.match("--[a-z]", found)
+
+
+def _without_values(found: object) -> object:
     """A secret: what refers to one stays."""
     if raw.is_mapping(found):
         return {
-            name: value(it) if _REFERENCES.search(name) else _without_texts(it)
+            name: value(it) if is_reference(name) else _without_values(it)
             for name, it in found.items()
         }
     if raw.is_list(found):
-        return [_without_texts(it) for it in found]
-    return REDACTED if isinstance(found, str) else found
+        return [_without_values(it) for it in found]
+    return found if isinstance(found, bool) or found is None else REDACTED
 
 
 def _environment(found: object) -> object:
     """The variables of a container: their names, and where their values are from."""
+    if raw.is_mapping(found):
+        return dict.fromkeys(found, REDACTED)
     if not raw.is_list(found):
-        return _without_texts(found)
+        return _without_values(found)
     return [
         {name: REDACTED if name == "value" else value(part) for name, part in it.items()}
         if raw.is_mapping(it)
@@ -127,12 +169,33 @@ def _environment(found: object) -> object:
 
 def _written(found: str) -> str:
     """A text of an object: configuration that is written as text is looked into."""
+    if _PACKED.fullmatch(found):
+        return _packed(found)
     if "\n" not in found.strip() and not found.lstrip().startswith(("{", '["', "[{")):
         return text(found)
     try:
-        read: object = yaml.load(found, yaml.CSafeLoader)
+        read: list[object] = list(yaml.load_all(found, yaml.CSafeLoader))
     except (yaml.YAMLError, RecursionError, ValueError):
         return text(found)
-    if not raw.is_mapping(read) and not raw.is_list(read):
+    if not all(raw.is_mapping(it) or raw.is_list(it) or it is None for it in read):
         return text(found)
-    return json.dumps(value(read), default=str)
+    return "\n---\n".join(json.dumps(value(it), default=str) for it in read if it is not None)
+
+
+def _packed(found: str) -> str:
+    """A text that may be base64: certificates as they are, configuration unpacked, else nothing."""
+    bare = found.rstrip("=\n").replace("\n", "")
+    try:
+        content = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=_alphabet(bare)).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        content = ""
+    if content and all(it.isprintable() or it.isspace() for it in content):
+        if "-----BEGIN" in content:
+            return found if text(content) == content else REDACTED
+        shown = _written(content)
+        return shown if shown.startswith(("{", "[")) else REDACTED
+    return REDACTED if _UNREADABLE.fullmatch(bare) else text(found)
+
+
+def _alphabet(found: str) -> bytes | None:
+    return b"-_" if "-" in found or "_" in found else None

@@ -1,7 +1,11 @@
 """What is planted does not come out; what a bug report needs does."""
 
+import base64
 import json
+import time
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import yaml
@@ -12,6 +16,8 @@ from crds import raw
 PLANTED = "pl4nt3d-S3cret"
 KEY = f"-----BEGIN PRIVATE KEY-----\n{PLANTED}\n-----END PRIVATE KEY-----\n"
 TOKEN = f"eyJhbGciOiJub25lIn0.{PLANTED}.c2ln"
+
+CERTIFICATE = base64.b64encode(b"-----BEGIN CERTIFICATE-----\nMIIB\n").decode()
 
 
 def thing(kind: str, **content: Any) -> dict[str, Any]:
@@ -86,7 +92,206 @@ def test_what_is_planted_in_a_log_stays_here(line: str) -> None:
         {"env": [{"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}]},
         {"header": {"name": "x-user", "exact": "7"}, "automountServiceAccountToken": True},
         {"message": "spec.virtualhost.tls.secretName: Secret a/tls not found"},
+        {"message": "spec.oidc.clientSecret: Secret a/x not found"},
+        {"message": "spec.virtualhost.authorization: the ExtensionService a/b is missing"},
+        {"message": 'spec.timeout: Invalid value: "5 s": must be a duration'},
+        {"metadata": {"name": "token", "namespace": "a", "labels": {"app": "b"}}},
+        {"name": "envoy.filters.http.credential_injector", "typed_config": {"overwrite": "x"}},
+        {"name": "token", "image": "a/token:1", "args": ["--port", "80", "--token-file", "/t"]},
+        {"token_bucket": {"max_tokens": 7, "tokens_per_fill": 7, "fill_interval": "1s"}},
+        {"uid": "0a1B2c3d-4e5f-6789-abcd-ef0123456789", "image": f"a@sha256:{'0a' * 32}"},
+        {"value": "0a" * 32, "reason": "MaxRequestBytesNotPermitted", "ca": CERTIFICATE},
+        {"op": "add", "path": "/transport_socket/secret_config/name", "value": "shown"},
+        {"allowHeaders": ["Authorization", "X-Api-Key", "Accept"]},
+        {"regex": "^/a?b(/[^?]*)?$", "path": "/a/b"},
     ],
 )
 def test_what_a_report_needs_is_shown(found: dict[str, Any]) -> None:
     assert redaction.value(found) == found
+
+
+SNIPPET = f"""proxy_set_header X-Api-Key "{PLANTED}";
+proxy_set_header Authorization "ApiKey {PLANTED}";
+"""
+ROWS: dict[str, tuple[object, list[str]]] = {
+    "patch": (
+        {"op": "add", "path": "/keys/0/inline_string", "value": f'"{PLANTED}"'},
+        ["add", "/keys/0/inline_string"],
+    ),
+    "patch with an expression": (
+        {"op": "add", "jsonPath": "$..[?(@.name=='x-api-key')]", "path": "exact", "value": PLANTED},
+        ["x-api-key"],
+    ),
+    "patch of a header": (
+        {"op": "replace", "path": "/request_headers_to_add/0/header/value", "value": PLANTED},
+        ["request_headers_to_add"],
+    ),
+    "patch with a header": (
+        {"op": "add", "path": "/x/-", "value": {"header": {"key": "x-api-key", "value": PLANTED}}},
+        ["x-api-key"],
+    ),
+    "snippet": (
+        {"annotations": {"nginx.ingress.kubernetes.io/configuration-snippet": SNIPPET, "a": "b"}},
+        ["configuration-snippet", "b"],
+    ),
+    "configuration of another proxy": (f"http-request set-header Authorization {PLANTED}", []),
+    "base64": (
+        base64.b64encode(json.dumps({"name": "c", "client_secret": PLANTED}).encode()).decode(),
+        ["client_secret", "c"],
+    ),
+    "base64 that is no configuration": (base64.b64encode(PLANTED.encode()).decode(), []),
+    "base64 that is no text": (base64.b64encode(b"\xff\xfe" + PLANTED.encode()).decode(), []),
+    "argument": (["--debug", "--token", PLANTED, "--port", "80"], ["--debug", "--port", "80"]),
+    "argument with blanks": ([f"--password=x {PLANTED}"], ["--password="]),
+    "argument in a text": (f"curl --token {PLANTED} https://h/", ["https://h/"]),
+    "no user": (f"redis://:{PLANTED}/x@h:1/0", ["redis://", "@h:1/0"]),
+    "user only": (f"https://{PLANTED}@h/jwks", ["@h/jwks"]),
+    "query": ({"uri": f"https://h/jwks?key={PLANTED}"}, ["https://h/jwks"]),
+    "query of a path": ({"path": f"/callback?code={PLANTED}"}, ["/callback"]),
+    "nested matcher": (
+        {"name": "authorization", "string_match": {"exact": PLANTED}, "invert_match": True},
+        ["authorization", "string_match", "true"],
+    ),
+    "suffix": ({"name": "token", "type": "Suffix", "suffix": PLANTED}, ["Suffix"]),
+    "raw value": ({"key": "authorization", "raw_value": PLANTED}, ["authorization"]),
+    "unknown field": ({"name": "authorization", "text": [PLANTED]}, ["authorization"]),
+    "number": ({"password": "7", "other": f"password={PLANTED}"}, []),
+    "several documents": (f"a: 1\n---\npassword: |\n  {PLANTED}\n", ["a"]),
+    "block that cannot be read": (f"{{{{\npassword: |\n  x\n  {PLANTED}\nb: 1", ["b: 1"]),
+    "Secret in a text": (json.dumps(thing("Secret", data={"x": PLANTED})), ["shown"]),
+    "environment by name": ({"env": {"MY_PATH": PLANTED}}, ["MY_PATH"]),
+    "what an Event quotes": (
+        {"message": f'spec.h[0].value: Invalid value: "{PLANTED} x": must be short'},
+        ["spec.h[0].value: Invalid value:", "must be short"],
+    ),
+    "what Envoy quotes": (
+        {"words": f'failed: header {{ key: "authorization" value: "{PLANTED} x" }} is bad'},
+        ["failed: header", "authorization", "is bad"],
+    ),
+    "what an API server quotes": (
+        {"message": f'Invalid value: {{"name":"authorization","value":"{PLANTED}"}}: bad'},
+        ["Invalid value", "authorization", "bad"],
+    ),
+    "headers in an annotation": (
+        {"annotations": {"haproxy.org/request-set-header": f"X-Api-Key {PLANTED}"}},
+        ["request-set-header"],
+    ),
+    "a text in a text": ({"message": f'says "x=token={PLANTED}"'}, ["says"]),
+    "JSON in JSON in a text": (json.dumps(json.dumps({"token": f"x {PLANTED}"})), ["token"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("found", "kept"), ROWS.values(), ids=ROWS)
+def test_a_secret_goes_and_what_is_around_it_stays(found: object, kept: list[str]) -> None:
+    shown = redaction.value(found)
+    text = json.dumps(shown)
+    assert PLANTED not in text
+    assert base64.b64encode(PLANTED.encode()).decode() not in text
+    assert not [it for it in kept if it not in text]
+    assert redaction.value(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"Cookie: a=b; session={PLANTED}",
+        f"authorization: ApiKey {PLANTED}",
+        f"authorization: Digest {PLANTED}",
+        f'Authorization: Digest username="x", response="{PLANTED}"',
+        f'"password":"ab\\"{PLANTED}"',
+        f"token == '{PLANTED} x'",
+        f'x: token="a {PLANTED}"',
+        f'{{"name":"x","headers":"{{\\"cookie\\":\\"a; {PLANTED}\\"}}"}}',
+    ],
+)
+def test_the_whole_value_in_a_log_goes(line: str) -> None:
+    shown = redaction.log(f"before\n{line}\nafter")
+    assert PLANTED not in shown
+    assert shown.startswith("before\n")
+    assert shown.endswith("\nafter")
+
+
+@pytest.mark.parametrize(
+    "hostile", ["token_", "a", "://:", "spec.", '\\"', "set-header token", "x?a=", "token: |\n "]
+)
+def test_a_long_log_is_read_in_a_moment(hostile: str) -> None:
+    before = time.process_time()
+    redaction.log(hostile * (100_000 // len(hostile)))
+    assert time.process_time() - before < 5
+
+
+RICH = yaml.safe_load(
+    """
+metadata:
+  name: shown
+  annotations:
+    kubectl.kubernetes.io/last-applied-configuration: MARK
+    kopf.zalando.org/last-handled-configuration: MARK
+    nginx.ingress.kubernetes.io/server-snippet: MARK
+    example.com/auth-token: MARK
+spec:
+  volumes: [{name: token, secret: {secretName: shown, items: [{key: MARK, path: shown}]}}]
+  containers:
+  - name: shown
+    image: shown
+    args: [--shown, --client-secret, MARK, --api-key=MARK, --url, 'https://u:QUOTED@shown/']
+    command: [run, -token, MARK]
+    env: [{name: shown, value: MARK}]
+    livenessProbe: {httpGet: {path: shown, httpHeaders: [{name: Authorization, value: MARK}]}}
+  routes:
+  - conditions:
+    - header: {name: x-auth-token, contains: MARK, exact: MARK, regex: MARK, suffix: MARK}
+    - queryParameter: {name: token, exact: MARK, prefix: MARK}
+    requestHeadersPolicy: {set: [{name: Cookie, value: MARK}]}
+    remoteJWKS: {uri: 'https://shown/jwks?key=QUOTED'}
+  jsonPatches:
+  - {op: add, path: /shown/inline_string, value: MARK}
+  - {op: add, path: /shown/private_key, value: {inline_bytes: MARK}}
+  - operation: {op: replace, jsonPath: $.shown.client_secret, value: [MARK, {x: MARK}]}
+  resources:
+  - typed_config:
+      '@type': shown
+      hmac_secret: {inline_string: MARK}
+      token_bucket: {max_tokens: 7, fill_interval: shown}
+      headers:
+      - {name: authorization, string_match: {safe_regex: {regex: MARK}}}
+      - {header: {key: x-api-key, raw_value: MARK}}
+      jwks: {keys: [{kty: oct, k: MARK}]}
+status:
+  conditions:
+  - type: shown
+    message: 'spec.shown.password: Invalid value: "MARK": shown'
+"""
+)
+WRITTEN: dict[str, Callable[[object], object]] = {
+    "as it is": lambda it: it,
+    "in a list": lambda it: {"kind": "List", "items": [it]},
+    "as YAML": lambda it: {"value": yaml.safe_dump(it)},
+    "as JSON": lambda it: {"value": json.dumps(it)},
+    "as JSON in YAML": lambda it: {"value": yaml.safe_dump({"value": json.dumps(it)})},
+    "as base64": lambda it: {"value": base64.b64encode(json.dumps(it).encode()).decode()},
+    "as a patch": lambda it: {"op": "add", "path": "/x", "value": it},
+}
+MARKS = ("pl4nt3d", "two pl4nt3d words", "a;pl4nt3d,b", "x:pl4nt3d", "x=pl4nt3d", "-pl4nt3d")
+
+
+def marked(found: object, mark: str) -> object:
+    if raw.is_mapping(found):
+        return {name: marked(it, mark) for name, it in found.items()}
+    if raw.is_list(found):
+        return [marked(it, mark) for it in found]
+    if not isinstance(found, str):
+        return found
+    return found.replace("MARK", mark).replace("QUOTED", quote(mark))
+
+
+@pytest.mark.parametrize("mark", MARKS)
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+def test_no_place_of_a_rich_object_lets_a_secret_out(
+    written: Callable[[object], object], mark: str
+) -> None:
+    found = written(marked(RICH, mark))
+    assert raw.is_mapping(found)
+    shown = json.dumps(redaction.thing(found))
+    assert "pl4nt3d" not in shown
+    assert shown.count("shown") == json.dumps(RICH).count("shown")

@@ -1,0 +1,108 @@
+"""What may leave of a text: a message, an argument, a line of a log. Pure.
+
+A text has no structure, so that the name of a secret is looked for, and what follows it goes.
+Every pattern reads a text in one pass: logs hold what strangers send.
+"""
+
+import re
+
+REDACTED = "[redacted]"
+
+_SECRETS = (
+    r"(?:pass(?:word|wd|phrase)|token|secret|credential|authorization|cookie|hmac|string_?data"
+    r"|(?:api|private|access|auth|signing|encryption|shared|ticket)[-_]?keys?"
+    r"|inline[-_]?(?:string|bytes))"
+)
+_ENDINGS = (
+    "name", "names", "namespace", "ref", "refs", "type", "kind", "path", "file", "bucket",
+    "maxtokens", "max_tokens", "perfill", "per_fill",
+)  # fmt: skip
+"""How names end that say where a secret is or how many tokens there are, not what a secret is."""
+
+_NAMES = re.compile(_SECRETS, re.IGNORECASE)
+_REFERENCES = re.compile(rf"(?:{'|'.join(_ENDINGS)})$", re.IGNORECASE)
+
+
+def is_secret(name: str) -> bool:
+    """Whether a field, a header, a parameter or an argument of this name holds a secret."""
+    return bool(_NAMES.search(name)) and not is_reference(name)
+
+
+def is_reference(name: str) -> bool:
+    """Whether a field of this name says where something is."""
+    return bool(_REFERENCES.search(name))
+
+
+def text(found: str) -> str:
+    """A text that is no part of an object, such as a message."""
+    for pattern, instead in _PATTERNS:
+        found = pattern.sub(instead, found)
+    return found
+
+
+def log(found: str) -> str:
+    """A log: the same, and without the queries of requests."""
+    return _QUERY.sub(f"?{REDACTED}", text(found))
+
+
+def _named(secrets: str, also: str = "") -> str:
+    """A name, group 2, after the path of its field, group 1."""
+    no_reference = "".join(f"(?<!{it})" for it in _ENDINGS)
+    return (
+        r"(?i)(?<![\w-])(?:(?<![.\]])((?:spec|status|metadata)[\w.\[\]-]*\.))?"
+        rf"(?=[\w-]*{secrets}){also}([\w-]+){no_reference}"
+    )
+
+
+_SIGN = r"(\\{0,7}[\"']?\s*[=:!~]{1,2}>?\s*)"
+_QUOTED = r"(?P<quote>\\{0,7}[\"'])(?s:.*?)(?<!\\)(?P=quote)"
+_COLON = r"\\{0,7}[\"']?\s*:\s*"
+_COMPOUND = r"(?=\w*[-_])"  # not the word "secret" in a message
+_GONE = re.escape(REDACTED)
+_QUERY = re.compile(r"\?[^\s\"']*")
+
+
+def _unsaid(match: re.Match[str]) -> str:
+    """The problem of a field stays, unless it quotes the field; so do tags of images and ports."""
+    path, name, sign, _ = match.group(1, 2, 3, 4)
+    if path and sign == ": " and not match["quote"]:
+        return match[0]
+    if sign == ":" and match.string[match.start() - 1 : match.start()] == "/":
+        return match[0]
+    return f"{path or ''}{name}{sign}{REDACTED}"
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    """What the API server says of a field whose value it refuses."""
+    path, says, _ = match.group(1, 2, 3)
+    named = any(is_secret(it) for it in re.split(r"[^\w-]+", path))
+    return f"{path}{says}{REDACTED}" if named or path.lower().endswith("value") else match[0]
+
+
+_PATTERNS = tuple(
+    (re.compile(pattern), instead)
+    for pattern, instead in (
+        (r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+         REDACTED),
+        # A header that somebody quotes as JSON or as the text of a protobuf message.
+        (rf"(?i)(\b(?:name|key|header){_COLON}\\{{0,7}}[\"']?(?=[\w-]*{_SECRETS})[\w-]+"
+         rf".{{0,100}}?value{_COLON})({_GONE}|{_QUOTED}|\S+)", rf"\1{REDACTED}"),
+        (rf"(?<![\w.\[\]-])([\w.\[\]-]+)(: \w+ value: )({_GONE}|{_QUOTED}|.+)", _unquoted),
+        # A header whose value has several words.
+        (rf"{_named('(?:authorization|cookie)')}{_SIGN}({_GONE}|{_QUOTED}|.*)", _unsaid),
+        (rf"(?i)((?:set|add|append|replace)[-_]headers?\s+(?=[\w-]*{_SECRETS})[\w-]+\s+).+",
+         rf"\1{REDACTED}"),
+        # A block of YAML that cannot be read.
+        (rf"(?im)^([ \t]*)((?:- )?(?=[\w-]*{_SECRETS})[\w-]+:[ \t]*[|>][-+\d]*)[ \t]*\n"
+         r"(?:(?:\1[ \t]+.*|[ \t]*)(?:\n|\Z))+", rf"\1\2 {REDACTED}\n"),
+        (r"(?i)\b(Bearer|Basic)\s+[\w.~+/=-]{6,}", rf"\1 {REDACTED}"),
+        (r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*", REDACTED),  # a JSON Web Token
+        (r"://(?::[^\s\"']{0,200}|[^/?#\s\"']+)@", rf"://{REDACTED}@"),
+        (r"(://[^\s\"'?]{0,500}|(?<=[\w/])(?=\?[\w.%~\[\]-]+=))\?[^\s\"']*", rf"\1?{REDACTED}"),
+        (rf"{_named(_SECRETS)}{_SIGN}({_GONE}|{_QUOTED}|\S+)", _unsaid),
+        # An argument, and a name beside a value in the configuration of other proxies.
+        (rf"(?<!\S)()(?=-[\w-]*(?i:{_SECRETS}))(--?[\w-]+)(?<!file)(\s+)({_QUOTED}|(?!--[a-z])\S+)",
+         _unsaid),
+        (rf"{_named(_SECRETS, _COMPOUND)}(\s+)({_QUOTED})", _unsaid),
+    )
+)  # fmt: skip
