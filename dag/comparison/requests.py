@@ -180,9 +180,14 @@ def _meeting(wanted: Sequence[nodes.HeaderMatch], values: Iterable[str | None]) 
     met = (
         it
         for it in dict.fromkeys(values)
-        if (it is None or _is_value(it)) and all(matching.is_header(one, it) for one in wanted)
+        if (it is None or _is_value(it)) and _meets_all(wanted, it)
     )
     return tuple(met)[:MOST]
+
+
+def _meets_all(wanted: Sequence[nodes.HeaderMatch], value: str | None) -> bool:
+    lines = () if value is None else (value,)
+    return all(matching.is_header(it, lines) for it in wanted)
 
 
 def _is_value(text: str) -> bool:
