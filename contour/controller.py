@@ -150,6 +150,11 @@ class Controller:
         """
         return self._waiting is None
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the answers are those of everything that was taken: not amid a first build."""
+        return self.is_configured and not self._is_taking
+
     def attach_observer(
         self,
         fleet: str,

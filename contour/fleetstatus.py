@@ -77,7 +77,7 @@ class FleetStatus:
 
     def reach(self) -> Reach | None:
         """Where objects of fleets may be; None: nothing is kept."""
-        if not any(it.is_managed for it in self.fleets().values()):
+        if not self._keeps_fleets():
             return None
         home, gateway = self._scope.own, self._controller.configuration.gateway
         watched, with_classes = self._scope.namespaces, self._makes_classes()
@@ -85,6 +85,15 @@ class FleetStatus:
             return Reach((home,), home=home, with_classes=with_classes)
         everywhere = tuple(dict.fromkeys((*watched, home))) if watched else ("",)
         return Reach(everywhere, with_secrets=True, home=home, with_classes=with_classes)
+
+    def _keeps_fleets(self) -> bool:
+        """True also where no fleet is to be: those of Gateways that are gone may be left."""
+        if any(it.is_managed for it in self.fleets().values()):
+            return True
+        spec = self._controller.configuration
+        is_handed_over = spec.envoy is not None and spec.envoy.managed is False
+        is_per_gateway = spec.gateway is not None and spec.gateway.mode == "PerGateway"
+        return self._controller.is_configured and is_per_gateway and not is_handed_over
 
     def _makes_classes(self) -> bool:
         """True also if classes of an earlier configuration may exist: an instance that watches all
@@ -95,6 +104,8 @@ class FleetStatus:
 
     def knows_gateways(self) -> bool:
         """Whether a Gateway that is not among them is gone."""
+        if not self._controller.is_settled:
+            return False
         kinds = {"Gateway", "GatewayClass", "ContourConfiguration"}
         found = [it.state for it in self._cluster.state() if it.kind in kinds]
         return all(it.is_listed and it.phase == "current" for it in found)

@@ -182,6 +182,7 @@ class Leader:
 
     def on_configuration(self) -> None:
         """The configuration has changed."""
+        self._infrastructure.notice()
         self._applications.notice()
 
     # One term.

@@ -2,8 +2,9 @@
 
 A fleet has its turn when it is to be otherwise, when something of it has changed in the cluster,
 and again when something is left to be done. Whether fleets are kept at all, and in which namespaces
-they may be, is read from what they are to be: with another answer, everything is looked at anew.
-What nobody asks for any more is removed only while all Gateways are known for certain.
+they may be, is asked again with every change: with another answer, everything is looked at anew,
+after what nobody asks for any more is gone. That is removed only while all Gateways are known for
+certain.
 """
 
 import asyncio
@@ -86,8 +87,9 @@ class Infrastructure:
                 self._term = None
 
     async def _changed(self, term: "_Term", reach: Reach) -> None:
-        """Returns when fleets may be elsewhere, or are not kept any more."""
-        while (now := self._instance.reach()) == reach or (now and term.has_strays):
+        """Returns when fleets may be elsewhere, or are not kept any more, and nothing is left to be
+        removed where they were."""
+        while self._instance.reach() == reach or term.has_strays:
             self._news.clear()
             await self._news.wait()
 

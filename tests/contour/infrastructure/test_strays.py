@@ -28,9 +28,9 @@ class PerGateway(Rig):
         return replace(SHARED, gateway=gateway, gateway_class="ours")
 
     def reach(self) -> Reach | None:
-        if super().reach() is None:
-            return None
-        return Reach((self.namespace,), with_secrets=self.is_wide)
+        if self.is_wide:
+            return Reach((self.namespace,), with_secrets=True)
+        return super().reach()
 
     def knows_gateways(self) -> bool:
         return self.is_certain
@@ -67,6 +67,15 @@ async def test_a_fleet_whose_gateway_has_gone_meanwhile_is_removed(rig: PerGatew
         await rig.until(lambda: rig.daemon_sets() == {"envoy", "b-ours"})
 
 
+async def test_the_last_fleet_of_a_gateway_is_removed(rig: PerGateway) -> None:
+    rig.wanted = {"a": rig.own("a")}
+    async with leading(rig) as infrastructure:
+        await rig.until(lambda: rig.daemon_sets() == {"a-ours"})
+        rig.wanted = {}
+        infrastructure.notice()
+        await rig.until(lambda: not rig.daemon_sets())
+
+
 async def test_nothing_is_removed_while_it_is_not_certain_which_gateways_there_are(
     rig: PerGateway,
 ) -> None:
@@ -81,13 +90,17 @@ async def test_nothing_is_removed_while_it_is_not_certain_which_gateways_there_a
         await rig.until(lambda: rig.daemon_sets() == {"envoy"})
 
 
-async def test_with_another_mode_the_fleets_of_gateways_go(rig: PerGateway) -> None:
-    rig.wanted = {"contour": SHARED, "a": rig.own("a")}
-    async with leading(rig):
-        await rig.until(lambda: rig.daemon_sets() == {"envoy", "a-ours"})
-        rig.is_wide = False
-        rig.want(SHARED)
-        await rig.until(lambda: rig.daemon_sets() == {"envoy"})
+@pytest.mark.parametrize("shared", [{"contour": SHARED}, {}], ids=["shared", "none"])
+async def test_with_another_mode_the_fleets_of_gateways_go(
+    rig: PerGateway, shared: dict[str, Fleet]
+) -> None:
+    names = {"envoy"} if shared else set[str]()
+    rig.wanted = {**shared, "a": rig.own("a")}
+    async with leading(rig) as infrastructure:
+        await rig.until(lambda: rig.daemon_sets() == {*names, "a-ours"})
+        rig.is_wide, rig.wanted = False, shared
+        infrastructure.notice()
+        await rig.until(lambda: rig.daemon_sets() == names)
         assert "a" not in rig.told
 
 
