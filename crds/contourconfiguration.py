@@ -67,9 +67,10 @@ class GatewaySettings:
     """If true, Ingresses and HTTPProxies are not served, and with PerGateway there are no Envoys
     for them. The default is false. Upstream Contour does not have this field."""
     parameters_namespaces: tuple[Label, ...] = ()
-    """The namespaces whose EnvoyProxies may set everything if a GatewayClass names them: the image,
-    volumes, environment and placement of Envoys, too. By default only those in the namespace of the
-    instance. Upstream Contour does not have this field."""
+    """The namespaces whose EnvoyProxies and ContourConfigurations may set everything if a
+    GatewayClass names them: the image, volumes, environment, placement and bootstrap of Envoys,
+    too. By default only those in the namespace of the instance. Upstream Contour does not have this
+    field."""
     envoy_patch_policies: PatchPolicySettings | None = None
     """Allows EnvoyPatchPolicies, which change the configuration of Envoys in ways that nothing
     checks but Envoy. Absent, the default: none is served. Upstream Contour does not have this

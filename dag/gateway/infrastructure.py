@@ -3,9 +3,10 @@
 For whoever makes fleets of Envoys: `infrastructure` is the answer to apply. Labels and annotations
 go on every object and pod, the addresses to the Service. How the fleet is published and runs is
 what the nearest ContourConfiguration says: the one that the Gateway names, its class's, that of the
-instance. An EnvoyProxy in its place changes what it sets, field by field. In mode `Single` the
-fleet is the instance's own: there only the last counts. Elsewhere: parameters that cannot be used
-(`parameters`), whether addresses were assigned (`addresses`).
+instance; what it may not set stays as others say. An EnvoyProxy in its place changes what it sets,
+field by field. In mode `Single` the fleet is the instance's own: there only the last counts.
+Elsewhere: parameters that cannot be used (`parameters`), whether addresses were assigned
+(`addresses`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ from crds.envoysettings import Envoy
 from crds.fleetdetails import Details, Service
 from crds.gateway.gateway import GatewayInfrastructure
 from crds.kinds import ENVOY_GATEWAY
-from crds.meta import NamespacedName
+from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass, replace
 from crds.workloads import NetworkPublishing, Workload
 from dag import tables
@@ -121,19 +122,27 @@ def _shape(view: View, gateway: NamespacedName) -> Shape:
     if found is None or _mode(view) != "PerGateway":
         return shape
     its_class = NamespacedName("", found.spec.gateway_class_name)
-    for it in (view.ask(parameters.of_class, its_class), parameters.of_gateway(view, gateway)):
+    for namer, it in (
+        (ObjectRef("GatewayClass", *its_class), view.ask(parameters.of_class, its_class)),
+        (ObjectRef("Gateway", *gateway), parameters.of_gateway(view, gateway)),
+    ):
         if isinstance(it, Asked):
             shape = applied(shape, it)
         elif isinstance(it, ContourConfigurationSpec) and it.envoy is not None:
-            shape = _replaced(shape, it.envoy)
+            left = Shape() if parameters.may_set_everything(view, namer) else shape
+            shape = _replaced(shape, it.envoy, left)
     return shape
 
 
-def _replaced(shape: Shape, nearer: Envoy) -> Shape:
-    """A ContourConfiguration says how Envoys run, and how they are published, as a whole."""
+def _replaced(shape: Shape, nearer: Envoy, left: Shape) -> Shape:
+    """A ContourConfiguration says how Envoys run, and how they are published, as a whole; but for
+    what is `left` of what only others may say."""
     publishing, workload, details = nearer.network_publishing, nearer.workload, shape.details
     if workload is not None:
-        details = Details(service=details.service)
+        placement = left.workload.placement if left.workload is not None else None
+        workload = replace(workload, placement=workload.placement or placement)
+        pods = replace(left.details.pods, labels={}, strategy={}, log_levels={})
+        details = Details(pods=pods, service=details.service)
     if publishing is not None:
         details = replace(details, service=Service())
     return Shape(

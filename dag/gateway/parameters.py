@@ -2,22 +2,25 @@
 
 Parameters that are not known, not there or wrong make the Gateway, or every Gateway of the class,
 unacceptable; so do addresses of a kind that Envoy cannot have. Parameters are a
-ContourConfiguration, of which only what makes a fleet holds (`infrastructure`), or an EnvoyProxy,
-of which a Gateway's own may set only what harms nobody else: its author may be somebody who may
-not create pods. The same holds for a class's in a namespace that the configuration does not name.
+ContourConfiguration, of which only what makes a fleet holds (`infrastructure`), or an EnvoyProxy.
+A Gateway's own may set only what harms nobody else: their author may be somebody who may not create
+pods. The same holds for a class's in a namespace that the configuration does not name.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from crds.contourconfiguration import ContourConfigurationSpec
+from crds.envoysettings import Envoy
 from crds.gateway.gateway import GatewaySpec
 from crds.kinds import CONTOUR, ENVOY_GATEWAY, OLDER_ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectRef
+from crds.workloads import Placement, Workload
 from dag import tables
 from dag.configuration import reading, settings
 from dag.engine.view import View, query
 from dag.envoyproxy import reading as proxies
+from dag.envoyproxy import restricted
 from dag.envoyproxy.asked import Asked
 from dag.problems import Problem, addresses
 from dag.problems import envoyproxy as complaints
@@ -73,7 +76,8 @@ def of_gateway(view: View, gateway: NamespacedName) -> Parameters | Problem | No
         return _proxy(view, at, named.ref, ObjectRef("Gateway", *gateway))
     if (reference.group, reference.kind) != _KIND:
         return problems.parameters_not_known(at, reference.kind)
-    return _parameters(view, at, NamespacedName(gateway.namespace, reference.name))
+    key = NamespacedName(gateway.namespace, reference.name)
+    return _parameters(view, at, key, ObjectRef("Gateway", *gateway))
 
 
 @query
@@ -90,7 +94,8 @@ def of_class(view: View, key: NamespacedName) -> Parameters | Problem | None:
         return problems.parameters_not_known(at, reference.kind)
     if reference.namespace is None:
         return problems.parameters_without_namespace(at)
-    return _parameters(view, at, NamespacedName(reference.namespace, reference.name))
+    named_configuration = NamespacedName(reference.namespace, reference.name)
+    return _parameters(view, at, named_configuration, ObjectRef("GatewayClass", *key))
 
 
 class Named(NamedTuple):
@@ -140,15 +145,23 @@ _KIND = (CONTOUR, "ContourConfiguration")
 
 
 def refused_powers(
-    view: View, proxy: NamespacedName, namer: ObjectRef
+    view: View, namespace: str, namer: ObjectRef
 ) -> Callable[[ObjectRef, str], Problem] | None:
-    """What is told of fields that an EnvoyProxy may not set for whoever names it; None if it may
-    set everything."""
+    """What is told of fields that parameters in a namespace may not set for whoever names them;
+    None if they may set everything."""
     if namer.kind == "Gateway":
         return complaints.not_for_gateways
     trusted = view.ask(settings.parameters_namespaces, ())
-    is_trusted = proxy.namespace in (trusted or (view.ask(instance_namespace, ()),))
+    is_trusted = namespace in (trusted or (view.ask(instance_namespace, ()),))
     return None if is_trusted else complaints.not_in_this_namespace
+
+
+def may_set_everything(view: View, namer: ObjectRef) -> bool:
+    """Whether the ContourConfiguration that a Gateway or GatewayClass names has no limits."""
+    found = view.read(tables.GATEWAY_CLASSES, namer.key) if namer.kind == "GatewayClass" else None
+    reference = found.spec.parameters_ref if found is not None else None
+    namespace = (reference.namespace if reference is not None else None) or ""
+    return refused_powers(view, namespace, namer) is None
 
 
 def _proxy(view: View, at: Place, subject: ObjectRef, namer: ObjectRef) -> Asked | Problem:
@@ -160,7 +173,7 @@ def _proxy(view: View, at: Place, subject: ObjectRef, namer: ObjectRef) -> Asked
             return problems.parameters_not_valid(at, subject, (fault,))
         return problems.parameters_not_found(at, subject)
     asked, errors = proxies.resolved(found)
-    refuse = refused_powers(view, subject.key, namer)
+    refuse = refused_powers(view, subject.namespace, namer)
     if refuse is not None:
         errors = (*errors, *(refuse(subject, path) for path in asked.powers))
     if errors:
@@ -168,13 +181,34 @@ def _proxy(view: View, at: Place, subject: ObjectRef, namer: ObjectRef) -> Asked
     return asked
 
 
-def _parameters(view: View, at: Place, key: NamespacedName) -> ContourConfigurationSpec | Problem:
+def _parameters(
+    view: View, at: Place, key: NamespacedName, namer: ObjectRef
+) -> ContourConfigurationSpec | Problem:
+    """What a ContourConfiguration says, or what is wrong with it for whoever names it."""
     found = view.read(tables.CONFIGURATIONS, key)
     subject = ObjectRef("ContourConfiguration", *key)
     if found is None:
         return problems.parameters_not_found(at, subject)
     errors = view.ask(_faults, key)
+    refuse = refused_powers(view, key.namespace, namer)
+    if refuse is not None and found.spec.envoy is not None:
+        errors = (*errors, *(it.message for it in _refused(subject, found.spec.envoy, refuse)))
     return problems.parameters_not_valid(at, subject, errors) if errors else found.spec
+
+
+def _refused(
+    subject: ObjectRef, envoy: Envoy, refuse: Callable[[ObjectRef, str], Problem]
+) -> Iterator[Problem]:
+    """What of these settings an EnvoyProxy could not set either."""
+    at, workload = Place(subject).at("envoy"), envoy.workload or Workload()
+    placement, annotations = workload.placement or Placement(), workload.pod_annotations
+    powers = {
+        at.at("bootstrap"): envoy.bootstrap,
+        at.at("workload").at("placement").at("nodeSelector"): placement.node_selector,
+        at.at("workload").at("placement").at("tolerations"): placement.tolerations,
+    }
+    yield from (refuse(subject, place.path) for place, it in powers.items() if it)
+    yield from restricted.annotations(at.at("workload").at("podAnnotations"), annotations)
 
 
 @query

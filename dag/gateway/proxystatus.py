@@ -61,7 +61,7 @@ def _not_taken(view: View, key: NamespacedName) -> Iterator[Problem]:
 
 def _of_role(view: View, key: NamespacedName, namer: ObjectRef) -> Iterator[Problem]:
     """What it may not set for whoever names it."""
-    refuse = parameters.refused_powers(view, key, namer)
+    refuse = parameters.refused_powers(view, key.namespace, namer)
     found = view.read(tables.ENVOY_PROXIES, key)
     if found is not None and refuse is not None:
         subject = ObjectRef(problems.KIND, *key)

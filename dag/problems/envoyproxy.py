@@ -34,15 +34,15 @@ def not_restricted(field: Place, why: str) -> Problem:
 
 
 def not_for_gateways(subject: ObjectRef, path: str) -> Problem:
-    """A field that only the EnvoyProxy of a GatewayClass may set."""
-    text = "only the EnvoyProxy of a GatewayClass may set this"
+    """A field that only the parameters of a GatewayClass may set."""
+    text = f"only the {subject.kind} of a GatewayClass may set this"
     return invalid_value(Place(subject, path), text)
 
 
 def not_in_this_namespace(subject: ObjectRef, path: str) -> Problem:
     """Such a field, in a namespace whose authors are not trusted with it."""
     text = (
-        f"an EnvoyProxy in namespace {subject.namespace} may not set this; only those in namespaces"
+        f"parameters in namespace {subject.namespace} may not set this; only those in namespaces"
         " that gateway.parametersNamespaces of the ContourConfiguration names may"
     )
     return invalid_value(Place(subject, path), text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from crds.workloads import Workload
+from crds.workloads import Placement, Workload
 from dag import tables
 from dag.engine.incremental import Engine
 from dag.gateway import infrastructure
@@ -90,6 +90,60 @@ def test_the_nearest_parameters_say_how_a_fleet_is_published_and_runs() -> None:
     apply(it, own + asking(f"parametersRef: {{{OURS}, name: own}}"))
     assert (published(it), asked(it).workload) == ("ClusterIPService", Workload(replicas=5))
     assert status_text.gateway(it)[0] == "Accepted"
+
+
+POWERS = [
+    ("bootstrap: {value: '{}'}", "bootstrap"),
+    ("workload: {placement: {nodeSelector: {a: b}}}", "workload.placement.nodeSelector"),
+    (
+        "workload: {placement: {tolerations: [{operator: Exists}]}}",
+        "workload.placement.tolerations",
+    ),
+]
+
+
+@pytest.mark.parametrize(("powerful", "path"), POWERS)
+def test_power_is_for_classes_in_a_namespace_that_the_configuration_names(
+    powerful: str, path: str
+) -> None:
+    """As of an EnvoyProxy."""
+    of_class = class_with(f"{OURS}, name: class, namespace: ops")
+    it = world(EACH + configuration(f"envoy: {{{powerful}}}", "ops/class") + gateway("gw", http()))
+    follow(it)
+    apply(it, of_class)
+    assert status_text.gateway_class(it, "contour")[0] == "Accepted=False/InvalidParameters"
+    refused = f"spec.envoy.{path}: parameters in namespace ops may not set this"
+    assert refused in status_text.class_messages(it, "contour")[0]
+    named = "gateway: {mode: PerGateway, parametersNamespaces: [ops]}"
+    apply(it, configuration(f"{named}, envoy: {{{LOAD_BALANCER}}}"))
+    assert status_text.gateway_class(it, "contour")[0] == "Accepted"
+    apply(it, configuration(f"envoy: {{{powerful}}}", "own"))
+    apply(it, gateway_class() + asking(f"parametersRef: {{{OURS}, name: own}}"))
+    assert status_text.gateway(it)[:2] == REFUSED
+    refused = f"spec.envoy.{path}: only the ContourConfiguration of a GatewayClass may set this"
+    assert refused in status_text.gateway_messages(it)[0]
+
+
+def test_pods_of_a_gateway_stay_restricted() -> None:
+    annotated = "container.apparmor.security.beta.kubernetes.io/envoy: unconfined"
+    own = configuration(f"envoy: {{workload: {{podAnnotations: {{{annotated}}}}}}}", "own")
+    it = world(EACH + gateway_class() + own + asking(f"parametersRef: {{{OURS}, name: own}}"))
+    follow(it)
+    assert status_text.gateway(it)[:2] == REFUSED
+    assert "restricted Pod Security level" in status_text.gateway_messages(it)[0]
+
+
+def test_what_a_gateway_may_not_set_stays_as_its_class_says() -> None:
+    placed = "workload: {replicas: 3, placement: {nodeSelector: {a: b}}}"
+    it = world(
+        EACH
+        + configuration(f"envoy: {{{placed}}}", "projectcontour/class")
+        + configuration("envoy: {workload: {replicas: 5}}", "own")
+        + asking(f"parametersRef: {{{OURS}, name: own}}")
+    )
+    follow(it)
+    apply(it, class_with(f"{OURS}, name: class, namespace: projectcontour"))
+    assert asked(it).workload == Workload(replicas=5, placement=Placement(node_selector={"a": "b"}))
 
 
 def test_gateways_that_share_envoys_share_the_settings_of_the_instance() -> None:

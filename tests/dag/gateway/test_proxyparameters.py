@@ -2,6 +2,7 @@
 
 import pytest
 
+from crds.fleetdetails import Pods
 from crds.meta import ObjectRef
 from dag import fleets, statuses, tables
 from dag.engine.incremental import Engine
@@ -80,12 +81,13 @@ def test_the_nearest_wins_field_by_field() -> None:
     fleet = it.answer(fleets.fleet, "default/gw")
     assert fleet is not None
     assert fleet.details == found.details
-    # A ContourConfiguration in the place of the Gateway's own says how Envoys run as a whole.
+    # A ContourConfiguration in the place of the Gateway's own says how Envoys run as a whole, but
+    # for what only a class may say.
     apply(it, configuration("envoy: {workload: {replicas: 5}}", "own"))
     ours = "{group: projectcontour.io, kind: ContourConfiguration, name: own}"
     apply(it, gateway("gw", rest=f"infrastructure: {{parametersRef: {ours}}}"))
     assert asked(it).workload.replicas == 5  # type: ignore[union-attr]
-    assert asked(it).details.pods.image == ""
+    assert asked(it).details.pods == Pods(image="a/b:c", env=({"name": "A"},))
     assert asked(it).details.service.labels == {"a": "b"}
 
 
@@ -125,7 +127,7 @@ def test_power_is_for_classes_in_a_namespace_that_the_configuration_names(field:
     assert status_text.gateway_class(it, "contour")[0] == "Accepted"
     apply(it, class_naming(namespace="ops") + proxy(powerful, "ops/proxy"))
     assert status_text.gateway_class(it, "contour")[0] == "Accepted=False/InvalidParameters"
-    assert f"{path}: an EnvoyProxy in namespace ops" in status_text.class_messages(it, "contour")[0]
+    assert f"{path}: parameters in namespace ops" in status_text.class_messages(it, "contour")[0]
     assert status_text.gateway(it)[:2] == REFUSED
     named = "gateway: {mode: PerGateway, parametersNamespaces: [ops]}"
     apply(it, configuration(f"{named}, envoy: {{networkPublishing: {{type: NodePortService}}}}"))
