@@ -40,7 +40,7 @@ def of(owner: Owner) -> Labels:
 def excerpt(found: Document) -> Document:
     """What is kept of an object."""
     replicas = raw.at(found, "spec", "replicas")
-    kept = {key: found[key] for key in ("kind", "metadata", "status") if key in found}
+    kept = {key: found[key] for key in ("kind", "metadata", "status", "roleRef") if key in found}
     return kept | {"spec": {"replicas": replicas}}
 
 

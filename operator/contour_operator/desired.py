@@ -57,17 +57,12 @@ def is_managed(configuration: Raw) -> bool:
 
 def is_for_outer_classes(binding: Document) -> bool:
     """Whether a child of ours is there for a GatewayClass that an instance makes."""
-    return str(binding["metadata"]["name"]).startswith(_OF_CLASSES)
+    return raw.at(binding, "roleRef", "name") == manifests.CLASSES_ROLE
 
 
 def is_for_fleets_of_gateways(binding: Document) -> bool:
     """Whether a child of ours is there for what an instance makes for Gateways."""
-    return str(binding["metadata"]["name"]).startswith(_OF_GATEWAYS)
-
-
-_OF_GATEWAYS = f"{manifests.GATEWAYS_ROLE}-"
-_OF_CLASSES = f"{manifests.CLASSES_ROLE}-"
-"""How the names of these bindings begin, in `provisioning/templates`."""
+    return raw.at(binding, "roleRef", "name") == manifests.GATEWAYS_ROLE
 
 
 def _control_plane(configuration: ContourConfiguration, release: Release) -> ControlPlane:

@@ -147,10 +147,13 @@ class Reconciler:
             if problem is not None:
                 yield _placed(problem, document, configuration)
         kept = {objects.path(it) for it in (*wanted, *issuing.documents(owner))}
+        given = [_gives(it) for it in wanted]
         every = self._children.of(children.of(owner))
         for path, child in tuple(every.items()):  # what is pruned leaves `every` meanwhile
             # An instance first removes what it has made by the rights that a needed binding gives.
-            if path in kept or not _is_of_the_operator(child) or _is_needed(child, every):
+            if path in kept or not _is_of_the_operator(child):
+                continue
+            if _is_needed(child, every) and _gives(child) not in given:
                 continue
             if problem := await self._applier.prune(child):
                 yield problem
@@ -209,6 +212,12 @@ class Reconciler:
         if found.has_finalizer:
             await self._writer.write(found, {"conditions": []})
             await self._writer.remove_finalizer(found)
+
+
+def _gives(binding: Document) -> tuple[str, object, object]:
+    """Which role a binding gives, and where: earlier releases gave other names to some."""
+    role = raw.at(binding, "roleRef", "name")
+    return binding["kind"], binding["metadata"].get("namespace"), role
 
 
 def _is_needed(binding: Document, every: Mapping[str, Document]) -> bool:

@@ -13,12 +13,12 @@ from provisioning.keeping.ownership import Owner
 Raw = dict[str, Any]
 
 
-def children(spec: Raw, name: str = "contour") -> dict[str, Raw]:
+def children(spec: Raw, name: str = "contour", namespace: str = "ingress") -> dict[str, Raw]:
     """By kind and name."""
     raw = {
         "apiVersion": "projectcontour.io/v1alpha1",
         "kind": "ContourConfiguration",
-        "metadata": {"name": name, "namespace": "ingress"},
+        "metadata": {"name": name, "namespace": namespace},
         "spec": spec,
     }
     found = decode.decode(raw)
@@ -155,6 +155,30 @@ def test_the_right_to_make_a_class_is_bound_only_if_one_is_asked_for(
     }
     found = [it["kind"] for it in children(spec).values() if _binds_classes(it)]
     assert found == ["ClusterRoleBinding"] * is_bound
+
+
+def test_bindings_of_two_instances_never_have_one_name() -> None:
+    """Whatever namespaces are called: `prod` and `gateways-prod`, for instance."""
+    everything = {
+        "contour": {},
+        "gateway": {"mode": "PerGateway"},
+        "envoy": {
+            "networkPublishing": {
+                "type": "ClusterIPService",
+                "gateway": {"controllerName": "example.com/balancer"},
+            }
+        },
+    }
+    names = _cluster_wide(everything, "prod")
+    assert len(names) == 4
+    for purpose in ("added", "gateways", "outer-classes"):
+        assert not names & _cluster_wide(everything, f"{purpose}-prod")
+
+
+def _cluster_wide(spec: dict[str, Any], namespace: str) -> set[str]:
+    """The names of an instance's ClusterRoleBindings."""
+    found = children(spec, namespace=namespace)
+    return {it["metadata"]["name"] for it in found.values() if it["kind"] == "ClusterRoleBinding"}
 
 
 def _binds_classes(document: dict[str, Any]) -> bool:

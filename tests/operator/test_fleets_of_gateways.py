@@ -9,7 +9,7 @@ pytestmark = pytest.mark.cluster
 
 
 def test_rights_for_fleets_of_gateways_stay_until_the_last_of_them_is_gone(operated: Rig) -> None:
-    binding = ("ClusterRoleBinding", "", f"contour-gateways-{operated.namespace}")
+    binding = ("ClusterRoleBinding", "", f"contour-gateways:{operated.namespace}")
     operated.configure(gateway={"mode": "PerGateway"})
     operated.until_provisioned()
     assert binding in operated.children()
@@ -23,9 +23,27 @@ def test_rights_for_fleets_of_gateways_stay_until_the_last_of_them_is_gone(opera
     operated.until(lambda: binding not in operated.children())
 
 
+def test_a_binding_that_an_earlier_release_called_otherwise_goes(operated: Rig) -> None:
+    namespace = operated.namespace
+    operated.configure(gateway={"mode": "PerGateway"})
+    operated.until_provisioned()
+    operated.cluster.create(_of_a_fleet(namespace))
+    bindings = operated.children()
+    found = bindings["ClusterRoleBinding", "", f"contour-gateways:{namespace}"]
+    metadata = {
+        "name": f"contour-gateways-{namespace}",
+        "labels": found["metadata"]["labels"],
+    }
+    operated.cluster.create({it: found[it] for it in _BINDING} | {"metadata": metadata})
+    operated.until(lambda: operated.children().keys() == bindings.keys())
+
+
+_BINDING = ("apiVersion", "kind", "roleRef", "subjects")
+
+
 def test_the_right_to_a_class_stays_until_that_is_gone(operated: Rig) -> None:
     namespace = operated.namespace
-    binding = ("ClusterRoleBinding", "", f"contour-outer-classes-{namespace}")
+    binding = ("ClusterRoleBinding", "", f"contour-outer-classes:{namespace}")
     outer = {"controllerName": "example.com/balancer"}
     published: dict[str, object] = {"type": "ClusterIPService"}
     operated.configure(envoy={"networkPublishing": published | {"gateway": outer}})
