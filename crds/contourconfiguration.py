@@ -21,6 +21,9 @@ from crds.ratelimits import GlobalRateLimitPolicy
 from crds.unserved import Unserved
 from crds.workloads import Contour
 
+DEFAULT_CONTROLLER_NAME = "projectcontour.io/gateway-controller"
+"""Whose GatewayClasses are served if the configuration does not say."""
+
 
 @model
 class IngressSettings:

@@ -177,8 +177,8 @@ def operator(cluster_roles: Sequence[str], lease: str, secrets: Sequence[str]) -
         _rule([rbac], ["clusterroles"], ["bind"], cluster_roles),
         _rule([""], ["secrets"], ["create"]),
         _rule([""], ["secrets"], ("get", *_READ, "update", "delete"), secrets),
-        # Those of instances go with these.
-        _rule([_GATEWAY_API], ["gatewayclasses"], ("get", *_READ, "delete")),
+        # Those of instances go with these, and so do the finalizers that they have left.
+        _rule([_GATEWAY_API], ["gatewayclasses"], ("get", *_READ, "patch", "delete")),
         _events(),
         # Replicas make their Lease themselves; it goes with the instance.
         _rule(["coordination.k8s.io"], ["leases"], ["delete"], [lease]),

@@ -12,16 +12,15 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.incremental import Engine
 from dag.gateway import selection
-from provisioning.keeping import ownership
-
-GATEWAY_EXISTS = "gateway-exists-finalizer.gateway.networking.k8s.io"
+from provisioning.keeping import finalizers
+from provisioning.keeping.ownership import Owner
 
 
 def finalizer(kind: str, instance: NamespacedName) -> str:
     """Which one is meant, of an object of this kind."""
     if kind == "GatewayClass":
-        return GATEWAY_EXISTS
-    return f"{_PREFIX}/{ownership.label_value(f'{instance.namespace}.{instance.name}')}"
+        return finalizers.GATEWAY_EXISTS
+    return finalizers.of_instance(Owner(*instance))
 
 
 def is_wanted(engine: Engine, subject: ObjectRef) -> bool | None:
@@ -55,6 +54,3 @@ def _is_leaving(engine: Engine) -> bool:
     name = engine.row(tables.CONFIGURATION_NAME, ())
     found = engine.row(tables.CONFIGURATIONS, name) if name is not None else None
     return found is not None and found.metadata.deletion_timestamp is not None
-
-
-_PREFIX = "gateway.projectcontour.io"

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from contour.events import Batch, Event
 from crds import shape
-from crds.contourconfiguration import ContourConfiguration
+from crds.contourconfiguration import DEFAULT_CONTROLLER_NAME, ContourConfiguration
 from crds.gateway.gateway import (
     AllowedRoutes,
     Gateway,
@@ -29,7 +29,6 @@ from crds.kinds import GATEWAY, KINDS
 from crds.meta import NamespacedName, ObjectMeta
 from crds.records import replace
 from crds.service import Service, ServicePort, ServiceSpec
-from dag.configuration.reading import DEFAULT_CONTROLLER_NAME
 
 CLASS = "added"
 """The name of the GatewayClass that is added for Gateways that are added."""

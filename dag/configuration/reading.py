@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 from crds.authorization import AuthorizationServer
 from crds.contourconfiguration import (
+    DEFAULT_CONTROLLER_NAME,
     ContourConfiguration,
     ContourConfigurationSpec,
     CustomTag,
@@ -40,8 +41,6 @@ from dag.problems import Problem, Refused
 from dag.problems import configuration as problems
 from dag.problems.places import Findings, Place, gathered
 from dag.values import durations, headers
-
-DEFAULT_CONTROLLER_NAME = "projectcontour.io/gateway-controller"
 
 DnsLookupFamily = Literal["auto", "v4", "v6", "all"]
 

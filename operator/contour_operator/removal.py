@@ -4,15 +4,16 @@ First what clients come in by, then the fleet, then the control plane that could
 then what these needed. A stage begins when the one before is really gone. All of it is looked for
 in the cluster and not in what was known of it, and looked for twice: what a control plane has made
 in its last moment is found the second time. What is gone already is as good as removed. A fleet
-that was handed over to its users stays. The Lease of the replicas has no such labels, since they
-make it themselves: it goes by its name when none of them is left, unless somebody else holds it.
+that was handed over to its users stays. When no replica is left, the finalizers go that none of
+them has taken off Gateways and GatewayClasses, and then the Lease. It has no such labels, since the
+replicas make it themselves: it goes by its name, unless somebody else holds it.
 """
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from contour_operator import desired, issuing
+from contour_operator import desired, farewell, issuing
 from crds.raw import Raw
 from kube import errors, lease
 from kube.client import Client
@@ -63,10 +64,23 @@ async def remove(client: Client, owner: Owner, configuration: Raw) -> str:
             left = await _clear(client, owner, stage, forbidden)
             if left:
                 return ", ".join(map(objects.described, left))
+    await _take_leave(client, owner, configuration, forbidden)
     await _remove_lease(client, owner.namespace, forbidden)
     if forbidden:
         raise Forbidden("; ".join(dict.fromkeys(forbidden)))
     return ""
+
+
+async def _take_leave(
+    client: Client, owner: Owner, configuration: Raw, forbidden: list[str]
+) -> None:
+    try:
+        await farewell.leave_gateways(client, owner)
+        await farewell.leave_classes(client, configuration)
+    except errors.Refused as error:
+        if error.code != 403:
+            raise
+        forbidden.append(error.message)
 
 
 async def _remove_lease(client: Client, namespace: str, forbidden: list[str]) -> None:

@@ -74,6 +74,53 @@ def test_a_fleet_that_was_handed_over_outlives_its_instance(operated: Rig) -> No
     assert all(operated.cluster.get(it)["metadata"]["uid"] == it["metadata"]["uid"] for it in made)
 
 
+@pytest.mark.parametrize("other", [[], ["gateway.projectcontour.io/elsewhere.contour"]])
+def test_finalizers_that_no_replica_has_taken_off_go(operated: Rig, other: list[str]) -> None:
+    """No pod runs here. The class keeps its own while another instance serves a Gateway of it."""
+    cluster, namespace = operated.cluster, operated.namespace
+    name = f"example.com/{namespace}"
+    operated.configure(gateway={"controllerName": name})
+    operated.until_provisioned()
+    own = f"gateway.projectcontour.io/{namespace}.contour"
+    of_class = ["gateway-exists-finalizer.gateway.networking.k8s.io"]
+    served = cluster.create(_gateway(cluster.namespace(), namespace, [*other, own]))
+    class_ = cluster.create(_gateway_class(namespace, name, of_class))
+    foreign = cluster.create(_gateway_class(f"not-{namespace}", "example.com/other", of_class))
+    cluster.delete(operated.configuration())
+    operated.until(lambda: operated.is_gone(operated.configuration()))
+    left = [_freed(operated, it) for it in (served, class_, foreign)]
+    assert left == [other, of_class if other else [], of_class]
+
+
+def _freed(rig: Rig, obj: Raw) -> list[str]:
+    """The finalizers of an object, which is removed."""
+    found: list[str] = rig.cluster.get(obj)["metadata"].get("finalizers", [])
+    if found:
+        freed = {"metadata": {"finalizers": None}}
+        rig.cluster.ask("PATCH", rig.cluster.path(obj), freed, MEDIA["merge"])
+    rig.cluster.delete(obj)
+    return found
+
+
+def _gateway(namespace: str, class_: str, finalizers: list[str]) -> Raw:
+    listener = {"name": "http", "port": 80, "protocol": "HTTP"}
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "Gateway",
+        "metadata": {"name": "gw", "namespace": namespace, "finalizers": finalizers},
+        "spec": {"gatewayClassName": class_, "listeners": [listener]},
+    }
+
+
+def _gateway_class(name: str, controller: str, finalizers: list[str]) -> Raw:
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "GatewayClass",
+        "metadata": {"name": name, "finalizers": finalizers},
+        "spec": {"controllerName": controller},
+    }
+
+
 def test_a_namespace_that_is_deleted_takes_its_instance_along(operated: Rig) -> None:
     operated.configure()
     operated.until_provisioned()

@@ -29,10 +29,11 @@ def test_every_right_is_used_and_none_is_lacking(rig: Rig) -> None:
         rig.until_provisioned()
         rig.cluster.create(_fleet(rig))
         rig.cluster.create(_class(rig))
+        served = rig.cluster.create(_served_class(rig))
         rig.cluster.create(lease(rig.namespace))
         for key in [it for it in rig.children() if it[0] == "Secret"]:
             _spoil(rig, key)
-        gateway = {"mode": "PerGateway"}
+        gateway = {"mode": "PerGateway", "controllerName": _controller(rig)}
         rig.configure(contour={"watchNamespaces": [watched]}, envoy=MANAGED, gateway=gateway)
         wanted = {
             ("RoleBinding", watched, name + rig.namespace)
@@ -44,6 +45,7 @@ def test_every_right_is_used_and_none_is_lacking(rig: Rig) -> None:
         # An Event that is told again is counted, which is another right.
         operator.stop()
     assert rig.children() == {}
+    rig.cluster.delete(served)
     refused = [it for it in codes if it[1] in {401, 403}]
     assert refused == []
     used = {right for request, _ in codes if (right := _right(request)) is not None}
@@ -106,6 +108,21 @@ def _class(rig: Rig) -> dict[str, Any]:
         "metadata": {"name": f"envoy.{rig.namespace}", "labels": _labels(rig)},
         "spec": {"controllerName": "example.com/balancer"},
     }
+
+
+def _served_class(rig: Rig) -> dict[str, Any]:
+    """One of whose finalizer the instance has not taken leave."""
+    finalizer = "gateway-exists-finalizer.gateway.networking.k8s.io"
+    return {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "GatewayClass",
+        "metadata": {"name": f"served.{rig.namespace}", "finalizers": [finalizer]},
+        "spec": {"controllerName": _controller(rig)},
+    }
+
+
+def _controller(rig: Rig) -> str:
+    return f"example.com/{rig.namespace}"
 
 
 def _labels(rig: Rig) -> dict[str, str]:

@@ -1,0 +1,77 @@
+"""Takes the finalizers of an instance off Gateways and GatewayClasses when it cannot do so itself.
+
+It takes them off while it runs. One that is removed may have no replica that runs (an image that
+cannot be pulled, a crash loop, none at all), and nobody else would do it.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from crds import raw
+from crds.contourconfiguration import DEFAULT_CONTROLLER_NAME
+from crds.raw import Raw
+from kube import errors
+from kube.client import Client
+from kube.workqueue import Requeue
+from provisioning.keeping import finalizers, objects
+from provisioning.keeping.objects import RESOURCES
+from provisioning.keeping.ownership import Owner
+from provisioning.templating import Document
+
+
+async def leave_gateways(client: Client, owner: Owner, watched: Collection[str] = ()) -> None:
+    """Takes leave of the Gateways outside of these namespaces; raises request errors."""
+    for it in await _listed(client, "Gateway"):
+        if it["metadata"]["namespace"] not in watched:
+            await _take_off(client, it, finalizers.of_instance(owner))
+
+
+async def leave_classes(client: Client, configuration: Raw) -> None:
+    """Takes leave of the classes of an instance that has left all Gateways, but for those whose
+    Gateways another instance serves; raises request errors."""
+    gateway = raw.at(configuration, "spec", "gateway")
+    if gateway is None:
+        return
+    name = raw.mapping(gateway).get("controllerName") or DEFAULT_CONTROLLER_NAME
+    served = set(_served_classes(await _listed(client, "Gateway")))
+    for it in await _listed(client, "GatewayClass"):
+        is_ours = raw.at(it, "spec", "controllerName") == name
+        if is_ours and it["metadata"]["name"] not in served:
+            await _take_off(client, it, finalizers.GATEWAY_EXISTS)
+
+
+def _served_classes(gateways: Sequence[Document]) -> Iterator[object]:
+    for it in gateways:
+        if any(map(finalizers.is_of_an_instance, _finalizers(it))):
+            yield raw.at(it, "spec", "gatewayClassName")
+
+
+async def _listed(client: Client, kind: str) -> list[Document]:
+    """None where the API server does not serve the kind."""
+    try:
+        found = await client.list_page(RESOURCES[kind].path())
+    except errors.Refused as error:
+        if error.code == 404:
+            return []
+        raise
+    return [{**raw.mapping(it), "kind": kind} for it in raw.items(found.get("items"))]
+
+
+async def _take_off(client: Client, present: Document, finalizer: str) -> None:
+    every = _finalizers(present)
+    if finalizer not in every:
+        return
+    # Of this version: no finalizer of others is to be lost.
+    version = present["metadata"]["resourceVersion"]
+    rest = [it for it in every if it != finalizer]
+    change: Raw = {"metadata": {"finalizers": rest, "resourceVersion": version}}
+    try:
+        await client.patch(objects.path(present), change)
+    except errors.Refused as error:
+        if error.code == 409:
+            raise Requeue(f"{objects.described(present)} has changed in the meantime") from error
+        if error.code != 404:
+            raise
+
+
+def _finalizers(found: Document) -> list[str]:
+    return [it for it in raw.items(found["metadata"].get("finalizers")) if isinstance(it, str)]
