@@ -55,6 +55,18 @@ def is_managed(configuration: Raw) -> bool:
     return envoy.get("networkPublishing") is not None and envoy.get("managed") is not False
 
 
+def has_handed_over_fleets(configuration: ContourConfiguration) -> bool:
+    """Whether the fleets that the instance has made are its users' now."""
+    envoy = configuration.spec.envoy
+    return envoy is not None and envoy.managed is False
+
+
+def watches(configuration: ContourConfiguration, namespace: str) -> bool:
+    """Whether the instance watches a namespace."""
+    watched = _contour(configuration.spec).watch_namespaces
+    return not watched or namespace in watched
+
+
 def is_for_outer_classes(binding: Document) -> bool:
     """Whether a child of ours is there for a GatewayClass that an instance makes."""
     return raw.at(binding, "roleRef", "name") == manifests.CLASSES_ROLE
@@ -63,6 +75,11 @@ def is_for_outer_classes(binding: Document) -> bool:
 def is_for_fleets_of_gateways(binding: Document) -> bool:
     """Whether a child of ours is there for what an instance makes for Gateways."""
     return raw.at(binding, "roleRef", "name") == manifests.GATEWAYS_ROLE
+
+
+def gives_in(binding: Document, namespace: str) -> bool:
+    """Whether a binding gives its rights in a namespace."""
+    return binding["metadata"].get("namespace", "") in ("", namespace)
 
 
 def _control_plane(configuration: ContourConfiguration, release: Release) -> ControlPlane:

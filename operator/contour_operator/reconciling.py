@@ -18,8 +18,10 @@ from contour_operator import (
     children,
     configurations,
     desired,
+    farewell,
     issuing,
     removal,
+    strays,
     telling,
     validation,
 )
@@ -33,7 +35,7 @@ from crds import raw
 from crds.contourconfiguration import ContourConfiguration
 from kube.client import Client
 from kube.workqueue import Requeue
-from provisioning.keeping import objects, ownership, problems
+from provisioning.keeping import objects, ownership, problems, rollouts
 from provisioning.keeping.applying import Applier
 from provisioning.keeping.ownership import Owner
 from provisioning.keeping.problems import Problem
@@ -49,6 +51,9 @@ class _Memory:
     applied: dict[Owner, Document] = field(default_factory=dict)
     """Deployments that were just written, and that no watch may have told of yet."""
     forbidden_since: dict[Owner, float] = field(default_factory=dict)
+    left: dict[Owner, tuple[tuple[str, ...], object]] = field(default_factory=dict)
+    """The namespaces that an instance watches, if it has left the Gateways elsewhere for good; and
+    the generation of its Deployment then."""
 
 
 class Reconciler:
@@ -75,6 +80,7 @@ class Reconciler:
         found = await configurations.read(self._client, owner)
         if found is None:
             self._memory.forbidden_since.pop(owner, None)
+            self._memory.left.pop(owner, None)
         elif found.is_deleting:
             await self._remove(found)
         elif not found.wants_an_instance:
@@ -146,17 +152,53 @@ class Reconciler:
             problem = await self._apply(owner, document)
             if problem is not None:
                 yield _placed(problem, document, configuration)
+        async for problem in self._pruned(owner, configuration, wanted):
+            yield problem
+        if problem := await self._leave_gateways(owner, configuration):
+            yield problem
+
+    async def _pruned(
+        self, owner: Owner, configuration: ContourConfiguration, wanted: Sequence[Document]
+    ) -> AsyncIterator[Problem]:
         kept = {objects.path(it) for it in (*wanted, *issuing.documents(owner))}
         given = [_gives(it) for it in wanted]
-        every = self._children.of(children.of(owner))
-        for path, child in tuple(every.items()):  # what is pruned leaves `every` meanwhile
+        every = dict(self._children.of(children.of(owner)))  # what is pruned leaves it meanwhile
+        stray = strays.strays(every.values(), wanted, configuration)
+        doomed = [it for path, it in every.items() if path not in kept and _is_of_the_operator(it)]
+        for child in (*doomed, *stray):
             # An instance first removes what it has made by the rights that a needed binding gives.
-            if path in kept or not _is_of_the_operator(child):
-                continue
-            if _is_needed(child, every) and _gives(child) not in given:
+            is_needed = _is_for_a_class(child, every) or strays.are_removed_by(
+                child, stray, configuration
+            )
+            if (is_needed and _gives(child) not in given) or _is_going(child):
                 continue
             if problem := await self._applier.prune(child):
                 yield problem
+
+    async def _leave_gateways(
+        self, owner: Owner, configuration: ContourConfiguration
+    ) -> Problem | None:
+        """Takes the instance's finalizer off Gateways that it does not watch, until no replica is
+        left that did and could put it there again."""
+        contour = configuration.spec.contour
+        watched = contour.watch_namespaces if contour is not None else ()
+        deployment = self._deployment(owner)
+        state = (watched, deployment and deployment["metadata"].get("generation"))
+        if not watched or self._memory.left.get(owner) == state:
+            return None
+        try:
+            await farewell.leave_gateways(self._client, owner, watched)
+        except problems.FAILURES as error:
+            return problems.problem("the finalizers of Gateways", error)
+        if deployment is not None and not rollouts.left(deployment):
+            self._memory.left[owner] = state
+        return None
+
+    def _deployment(self, owner: Owner) -> Document | None:
+        """That of the control plane, the newest that is known."""
+        every = self._children.of(children.of(owner)).values()
+        contours = [it for it in every if it["kind"] == "Deployment" and _is_of_the_operator(it)]
+        return self._memory.applied.get(owner) or next(iter(contours), None)
 
     async def _apply(self, owner: Owner, document: Document) -> Problem | None:
         seen = self._children.digest(objects.path(document))
@@ -220,10 +262,7 @@ def _gives(binding: Document) -> tuple[str, object, object]:
     return binding["kind"], binding["metadata"].get("namespace"), role
 
 
-def _is_needed(binding: Document, every: Mapping[str, Document]) -> bool:
-    if desired.is_for_fleets_of_gateways(binding):
-        labels = (raw.at(it, "metadata", "labels") for it in every.values())
-        return any(ownership.GATEWAY in raw.mapping(it) for it in labels)
+def _is_for_a_class(binding: Document, every: Mapping[str, Document]) -> bool:
     has_class = any(it["kind"] == "GatewayClass" for it in every.values())
     return has_class and desired.is_for_outer_classes(binding)
 
@@ -242,6 +281,10 @@ def _placed(problem: Problem, document: Document, configuration: ContourConfigur
         return problem
     path = f"spec.contour.watchNamespaces[{list(watched).index(where)}]"
     return Problem(Reason.INVALID, f"{path}: {problem.message}")
+
+
+def _is_going(child: Document) -> bool:
+    return bool(child["metadata"].get("deletionTimestamp"))
 
 
 def _is_of_the_operator(child: Document) -> bool:

@@ -47,6 +47,10 @@ _STAGES = (
 )
 
 
+FLEET = tuple(kind for stage in _STAGES if stage.is_of_the_fleet for kind in stage.kinds)
+"""The kinds of which a fleet is made, in this order."""
+
+
 class Forbidden(errors.RequestError):
     """Everything is gone but what we may not look for or remove."""
 
