@@ -90,6 +90,7 @@ _DEFAULTS: Mapping[str, tuple[object, ...]] = {
     "operator": ("Equal",),
     "expirationSeconds": (3600,),
     "volumeMode": ("Filesystem",),
+    "divisor": ("0",),
     # References of the Gateway API
     "group": ("", "gateway.networking.k8s.io"),
     "kind": ("Service", "Gateway"),
@@ -98,7 +99,9 @@ _DEFAULTS: Mapping[str, tuple[object, ...]] = {
 }
 """What the API server writes where nothing is said, by the last part of a field's path."""
 
-_AMOUNTS = re.compile(r"\.(requests|limits)\.[^.]+$|\.sizeLimit$")
+_AMOUNTS = re.compile(
+    r"\.(requests|limits)\.|\.(sizeLimit|divisor|averageValue|tolerance)$|\.target\.value$"
+)
 """Paths of quantities, of which there are several spellings."""
 
 

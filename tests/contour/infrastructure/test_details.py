@@ -27,13 +27,18 @@ EVERYTHING = Details(
         env=(
             {"name": "A", "value": "b"},
             {"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}},
+            {"name": "MEMORY", "valueFrom": {"resourceFieldRef": {"resource": "limits.memory"}}},
+            {"name": "MIB", "valueFrom": {
+                "resourceFieldRef": {"resource": "limits.memory", "divisor": "1024Ki"}}},
         ),
         volumes=(
             {"name": "own", "configMap": {"name": "own"}},
             {"name": "token", "projected": {"sources": [
                 {"serviceAccountToken": {"path": "t", "audience": "a"}},
                 {"downwardAPI": {"items": [
-                    {"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
+                    {"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}},
+                    {"path": "m", "resourceFieldRef": {
+                        "containerName": "envoy", "resource": "limits.memory"}}]}},
             ]}},
             {"name": "scratch", "ephemeral": {"volumeClaimTemplate": {"spec": {
                 "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}}},
@@ -57,7 +62,17 @@ EVERYTHING = Details(
         allocate_load_balancer_node_ports=False,
     ),
     autoscaler=Autoscaler(
-        min_replicas=2, max_replicas=3, behavior={"scaleDown": {"stabilizationWindowSeconds": 9}}
+        min_replicas=2, max_replicas=3, behavior={"scaleDown": {"stabilizationWindowSeconds": 9}},
+        metrics=(
+            {"type": "Resource", "resource": {
+                "name": "memory", "target": {"type": "AverageValue", "averageValue": "1024Mi"}}},
+            {"type": "Pods", "pods": {
+                "metric": {"name": "rps"},
+                "target": {"type": "AverageValue", "averageValue": 100}}},
+            {"type": "Object", "object": {
+                "metric": {"name": "all"}, "target": {"type": "Value", "value": "1000m"},
+                "describedObject": {"apiVersion": "v1", "kind": "Service", "name": "envoy"}}},
+        ),
     ),
     budget=Budget(min_available="50%"),
 )  # fmt: skip

@@ -48,7 +48,7 @@ CONTAINER: Raw = {
     "name": "envoy",
     "image": "envoy:1",
     "env": [{"name": "A", "value": "1"}],
-    "resources": {"requests": {"cpu": "1000m", "memory": "1Gi"}},
+    "resources": {"requests": {"cpu": "1000m", "memory": "1Gi", "example.com/a": "2000m"}},
     "readinessProbe": {"httpGet": {"path": "/ready", "port": 8002}},
 }
 WORKLOAD: Raw = {
@@ -90,7 +90,9 @@ RUNNING: Raw = {
                 "containers": [
                     CONTAINER
                     | {
-                        "resources": {"requests": {"cpu": "1", "memory": "1024Mi"}},
+                        "resources": {
+                            "requests": {"cpu": "1", "memory": "1024Mi", "example.com/a": "2"}
+                        },
                         "terminationMessagePath": "/dev/termination-log",
                         "terminationMessagePolicy": "File",
                         "readinessProbe": {
