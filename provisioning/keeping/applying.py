@@ -5,6 +5,9 @@ replaced if others have added to them. Nobody can slip in an object of their own
 and the write: what is there is applied to by its uid, what is not there is made without force, so
 that whatever somebody else has made in that moment is a conflict.
 
+What the API server lets nobody change is created again, but for the class of a load balancer: a new
+Service might have another address, so that is for users to do, and they are told.
+
 What is added again at once, by an admission webhook or a controller, is not fought: the same
 difference is put right three times in ten minutes at most, and told as long as it is there. An
 object that was applied before and that nobody has touched since costs no request.
@@ -12,6 +15,7 @@ object that was applied before and that nobody has touched since costs no reques
 
 import asyncio
 import logging
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from crds import raw
@@ -50,7 +54,7 @@ class _Known(NamedTuple):
     states: tuple[str, ...]
     """Digests of what that made, the newest last: what is seen may be older than the last."""
     note: str
-    """What others have changed again at once; empty if nothing."""
+    """What is otherwise all the same; empty if nothing."""
     at: float
 
 
@@ -73,10 +77,10 @@ class Applier:
         if seen in known.states and (not known.note or now - known.at < CONTEST):
             return _applied(None, known.note)
         try:
-            made, added = await self._apply(document, ownership)
+            made, note = await self._apply(document, ownership)
         except problems.FAILURES as error:
             return Applied(problem=problems.problem(described(document), error))
-        note, states = _note(document, added), (*known.states[1 - _STATES :], digest(made))
+        states = (*known.states[1 - _STATES :], digest(made))
         self._known[path] = _Known(wanted, states, note, now)
         return _applied(made, note)
 
@@ -99,9 +103,7 @@ class Applier:
             return problems.problem(f"the removal of {described(present)}", error)
         return None
 
-    async def _apply(
-        self, document: Document, ownership: Ownership
-    ) -> tuple[Document, tuple[str, ...]]:
+    async def _apply(self, document: Document, ownership: Ownership) -> tuple[Document, str]:
         for _ in range(_LOOKS - 1):
             try:
                 return await self._applied(document, ownership)
@@ -110,9 +112,7 @@ class Applier:
                     raise  # else somebody has written since we have looked
         return await self._applied(document, ownership)
 
-    async def _applied(
-        self, document: Document, ownership: Ownership
-    ) -> tuple[Document, tuple[str, ...]]:
+    async def _applied(self, document: Document, ownership: Ownership) -> tuple[Document, str]:
         """The object, and what is otherwise in it all the same."""
         present = await objects.read(self._client, document)
         if present is None:
@@ -122,14 +122,18 @@ class Applier:
         elif present["metadata"].get("deletionTimestamp"):
             raise Terminating(f"{described(document)} is being removed")
         else:
-            body = _scaled_by_others(document, present)
-            made = await self._changed(body, present)
-        return await self._made_whole(body, made)
+            body, made = await self._changed(_scaled_by_others(document, present), present)
+        made, added = await self._made_whole(body, made)
+        return made, "; ".join(_notes(document, body, added))
 
-    async def _changed(self, body: Document, present: Document) -> Document:
+    async def _changed(self, body: Document, present: Document) -> tuple[Document, Document]:
+        """What was applied, and the object as it stands there then."""
         try:
-            return await self._write_to(body, present)
+            return body, await self._write_to(body, present)
         except errors.Refused as error:
+            as_it_is = _with_class_of(present, body)
+            if _is_of_class(error) and as_it_is != body:
+                return await self._changed(as_it_is, present)
             if _is_immutable(error):
                 await objects.delete(self._client, present | {"kind": body["kind"]})
                 raise Terminating(
@@ -138,7 +142,7 @@ class Applier:
             if error.code != 422 or not drift.differences(body, present):
                 raise
         # With what others have added beside it, what is wanted makes no sense.
-        return await self._write_to(body, await self._replace(body, present))
+        return body, await self._write_to(body, await self._replace(body, present))
 
     async def _write_to(self, body: Document, present: Document) -> Document:
         """Applies to this very object."""
@@ -176,13 +180,18 @@ def _applied(made: Document | None, note: str) -> Applied:
     return Applied(made, Problem("", note, is_settled=True) if note else None)
 
 
-def _note(document: Document, added: tuple[str, ...]) -> str:
-    if not added:
-        return ""
-    rest = len(added) - _LISTED
-    listed = ", ".join(added[:_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+def _notes(document: Document, body: Document, added: tuple[str, ...]) -> Iterator[str]:
+    """What is otherwise than a document says, of which this was applied."""
     what = described(document)
-    return f"{what}: an admission webhook or a controller sets {listed}, which is left so"
+    if _class(body) != _class(document):
+        yield (
+            f"{what}: spec.loadBalancerClass cannot be changed from {_class(body) or 'none'} to "
+            f"{_class(document) or 'none'}; delete the Service, and it is created again"
+        )
+    if added:
+        rest = len(added) - _LISTED
+        listed = ", ".join(added[:_LISTED]) + (f" and {rest} more" if rest > 0 else "")
+        yield f"{what}: an admission webhook or a controller sets {listed}, which is left so"
 
 
 _LISTED = 5  # paths in a message
@@ -208,6 +217,23 @@ def _is_immutable(error: errors.Refused) -> bool:
     return error.code == 422 and any(
         words in it for it in said for words in ("field is immutable", "cannot change roleRef")
     )
+
+
+def _is_of_class(error: errors.Refused) -> bool:
+    """Whether a Service has another class of load balancers and has to keep it."""
+    return error.code == 422 and any(
+        it.field == "spec.loadBalancerClass" and "once set" in it.message for it in error.causes
+    )
+
+
+def _with_class_of(present: Document, body: Document) -> Document:
+    spec, found = body.get("spec", {}), _class(present)
+    rest = {key: it for key, it in spec.items() if key != "loadBalancerClass"}
+    return body | {"spec": rest | ({"loadBalancerClass": found} if found else {})}
+
+
+def _class(document: Document) -> object:
+    return raw.at(document, "spec", "loadBalancerClass")
 
 
 def _now() -> float:

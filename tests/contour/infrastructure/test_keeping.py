@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from crds.fleetdetails import Details, Service
 from tests.cluster import webhooks
 from tests.cluster.cluster import Cluster
 from tests.contour.infrastructure import rig as rigs
@@ -298,6 +299,31 @@ async def test_annotations_for_one_cloud_go_when_it_is_another(rig: Rig) -> None
         await rig.until(lambda: "networking.gke.io/load-balancer-type" in _annotations(rig))
         assert not [it for it in _annotations(rig) if "aws" in it]
         assert _annotations(rig)["cloud.example.com/it"] == "theirs"
+
+
+@pytest.mark.parametrize("before", ["example.com/a", ""])
+async def test_the_class_of_a_load_balancer_stays_and_all_else_is_as_it_should_be(
+    rig: Rig, before: str
+) -> None:
+    def want(class_: str, *ranges: str) -> None:
+        service = Service(load_balancer_class=class_, load_balancer_source_ranges=ranges)
+        rig.want(replace(SHARED, details=Details(service=service)))
+
+    def spec(field: str) -> Any:
+        return rig.made()["Service"]["spec"].get(field)
+
+    want(before)
+    async with leading(rig):
+        await rig.until_kinds(AS_A_DAEMON_SET)
+        want("example.com/b", "192.0.2.0/24")
+        await rig.until_told(f"cannot be changed from {before or 'none'} to example.com/b")
+        assert spec("loadBalancerSourceRanges") == ["192.0.2.0/24"]
+        want("example.com/b")
+        await rig.until(lambda: spec("loadBalancerSourceRanges") is None)
+        assert spec("loadBalancerClass") == (before or None)
+        rig.cluster.delete(rig.named("Service"))
+        await rig.until_told("")
+        assert spec("loadBalancerClass") == "example.com/b"
 
 
 async def test_one_workload_serves_before_the_other_goes(rig: Rig) -> None:
