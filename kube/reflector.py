@@ -179,7 +179,10 @@ class Reflector:
     async def _has_gone_back(self, path: str) -> bool:
         """Whether the server was restored from a backup: its watches would be silent until it has
         caught up with us. It answers, so nothing has to be waited for before it is listed."""
-        found = await self._client.get(path, {"limit": "1"}, timeout=self._timings.check)
+        # A right may be to one name only. A label selector would have everything looked at.
+        fields = {key: it for key, it in self._params.items() if key == "fieldSelector"}
+        params = {**fields, "limit": "1"}
+        found = await self._client.get(path, params, timeout=self._timings.check)
         try:
             self._cache.reach(listing.version(found))
         except versioncache.WentBack:

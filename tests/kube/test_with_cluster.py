@@ -1,8 +1,9 @@
 """A reflector on the real API server: what the double does is what that one does."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 
 import pytest
 
@@ -19,11 +20,15 @@ pytestmark = pytest.mark.cluster
 
 @asynccontextmanager
 async def following(
-    client: Client, namespace: str, wanted: Wanted = SERVICES, timings: Timings = FAST
+    client: Client,
+    namespace: str,
+    wanted: Wanted = SERVICES,
+    timings: Timings = FAST,
+    params: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[Followed]:
     followed = Followed()
     async with client, asyncio.TaskGroup() as tasks:
-        collection = Collection(wanted, namespace)
+        collection = Collection(wanted, namespace, params)
         reflector = Reflector(client, Discovery(client, 0.0), collection, followed, timings)
         followed.reflector = reflector
         task = tasks.create_task(reflector.run())
@@ -78,6 +83,22 @@ async def test_a_line_of_a_megabyte_comes_through(cluster: Cluster, namespace: s
         cluster.create(large)
         await followed.until(lambda: "large" in followed.names)
         assert followed.objects[namespace, "large"]["data"] == large["data"]
+
+
+async def test_a_right_to_one_name_is_enough_to_follow_it(cluster: Cluster, namespace: str) -> None:
+    """Also when a watch has ended, and before the next one begins."""
+    right = {"apiGroups": [""], "resources": ["services"], "verbs": ["list", "watch"]}
+    token = cluster.service_account(namespace, "reader", [right | {"resourceNames": ["a"]}])
+    cluster.create(headless("a", namespace))
+    client = cluster.client(cluster.kubeconfig(token))
+    often = FAST._replace(shortest_watch=1.0, longest_watch=1.0, calm=0.5)
+    only = {"fieldSelector": "metadata.name=a"}
+    async with following(client, namespace, timings=often, params=only) as followed:
+        state = followed.reflector.state
+        async with asyncio.timeout(PATIENCE):
+            while state.watches < 3 and not state.failures:
+                await asyncio.sleep(0.05)
+        assert (state.failures, state.lists) == (0, 1)
 
 
 async def test_who_has_no_right_is_told_and_sees_everything_once_it_has(
