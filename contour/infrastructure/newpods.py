@@ -76,10 +76,24 @@ async def _last_event(client: Client, workload: Raw, begun: datetime) -> str:
     selector = ",".join(f"{key}={value}" for key, value in fields.items())
     path = f"/api/v1/namespaces/{metadata['namespace']}/events"
     found = await client.list_page(path, {"fieldSelector": selector})
-    every = map(mapping, raw.items(found.get("items")))
-    timed = [(datetime.fromisoformat(str(it["lastTimestamp"])), it) for it in every]
-    latest = max((it for it in timed if it[0] >= begun), key=lambda it: it[0], default=None)
-    return str(latest[1].get("message") or "") if latest is not None else ""
+    return last_words([*map(mapping, raw.items(found.get("items")))], begun)
+
+
+def last_words(events: Sequence[Raw], begun: datetime) -> str:
+    """What the latest of these Events says; empty if all are from before."""
+    found = max(events, key=_told_at, default=None)
+    return str(found.get("message") or "") if found and _told_at(found) >= begun else ""
+
+
+def _told_at(event: Raw) -> datetime:
+    """When an Event was told last: who writes in the newer API has other fields for it."""
+    moment = (
+        at(event, "series", "lastObservedTime")
+        or event.get("lastTimestamp")
+        or event.get("eventTime")
+        or at(event, "metadata", "creationTimestamp")
+    )
+    return datetime.fromisoformat(str(moment))
 
 
 def judged(pods: Sequence[Raw], now: datetime) -> Outlook:

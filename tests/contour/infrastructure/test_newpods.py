@@ -104,3 +104,23 @@ def test_words_are_short_and_in_one_line() -> None:
     said = newpods.words([_pod(containerStatuses=[_container(3, terminated=ended)])])
     assert len(said) < 700
     assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"lastTimestamp": "2030-01-01T12:00:01Z"},
+        {"lastTimestamp": None, "eventTime": "2030-01-01T12:00:01.000001Z"},
+        {
+            "lastTimestamp": None,
+            "eventTime": "2030-01-01T11:00:00.000001Z",
+            "series": {"count": 2, "lastObservedTime": "2030-01-01T12:00:01.000001Z"},
+        },
+        {"metadata": {"creationTimestamp": "2030-01-01T12:00:01Z"}},
+    ],
+)
+def test_the_last_event_counts_whichever_api_it_was_written_in(times: Raw) -> None:
+    before: Raw = {"lastTimestamp": "2030-01-01T11:59:59Z", "message": "no longer"}
+    events = [times | {"message": "quota"}, before]
+    assert newpods.last_words(events, NOW) == "quota"
+    assert newpods.last_words([before], NOW) == ""
