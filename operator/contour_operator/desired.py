@@ -67,19 +67,19 @@ def watches(configuration: ContourConfiguration, namespace: str) -> bool:
     return not watched or namespace in watched
 
 
-def is_for_outer_classes(binding: Document) -> bool:
+def is_for_outer_classes(binding: Raw) -> bool:
     """Whether a child of ours is there for a GatewayClass that an instance makes."""
     return raw.at(binding, "roleRef", "name") == manifests.CLASSES_ROLE
 
 
-def is_for_fleets_of_gateways(binding: Document) -> bool:
+def is_for_fleets_of_gateways(binding: Raw) -> bool:
     """Whether a child of ours is there for what an instance makes for Gateways."""
     return raw.at(binding, "roleRef", "name") == manifests.GATEWAYS_ROLE
 
 
-def gives_in(binding: Document, namespace: str) -> bool:
+def gives_in(binding: Raw, namespace: str) -> bool:
     """Whether a binding gives its rights in a namespace."""
-    return binding["metadata"].get("namespace", "") in ("", namespace)
+    return raw.at(binding, "metadata", "namespace") in (None, "", namespace)
 
 
 def _control_plane(configuration: ContourConfiguration, release: Release) -> ControlPlane:

@@ -15,13 +15,12 @@ from kube.workqueue import Requeue
 from provisioning.keeping import finalizers, objects
 from provisioning.keeping.objects import RESOURCES
 from provisioning.keeping.ownership import Owner
-from provisioning.templating import Document
 
 
 async def leave_gateways(client: Client, owner: Owner, watched: Collection[str] = ()) -> None:
     """Takes leave of the Gateways outside of these namespaces; raises request errors."""
     for it in await _listed(client, "Gateway"):
-        if it["metadata"]["namespace"] not in watched:
+        if raw.at(it, "metadata", "namespace") not in watched:
             await _take_off(client, it, finalizers.of_instance(owner))
 
 
@@ -35,17 +34,17 @@ async def leave_classes(client: Client, configuration: Raw) -> None:
     served = set(_served_classes(await _listed(client, "Gateway")))
     for it in await _listed(client, "GatewayClass"):
         is_ours = raw.at(it, "spec", "controllerName") == name
-        if is_ours and it["metadata"]["name"] not in served:
+        if is_ours and raw.at(it, "metadata", "name") not in served:
             await _take_off(client, it, finalizers.GATEWAY_EXISTS)
 
 
-def _served_classes(gateways: Sequence[Document]) -> Iterator[object]:
+def _served_classes(gateways: Sequence[Raw]) -> Iterator[object]:
     for it in gateways:
         if any(map(finalizers.is_of_an_instance, _finalizers(it))):
             yield raw.at(it, "spec", "gatewayClassName")
 
 
-async def _listed(client: Client, kind: str) -> list[Document]:
+async def _listed(client: Client, kind: str) -> list[Raw]:
     """None where the API server does not serve the kind."""
     try:
         found = await client.list_page(RESOURCES[kind].path())
@@ -56,12 +55,12 @@ async def _listed(client: Client, kind: str) -> list[Document]:
     return [{**raw.mapping(it), "kind": kind} for it in raw.items(found.get("items"))]
 
 
-async def _take_off(client: Client, present: Document, finalizer: str) -> None:
+async def _take_off(client: Client, present: Raw, finalizer: str) -> None:
     every = _finalizers(present)
     if finalizer not in every:
         return
     # Of this version: no finalizer of others is to be lost.
-    version = present["metadata"]["resourceVersion"]
+    version = raw.at(present, "metadata", "resourceVersion")
     rest = [it for it in every if it != finalizer]
     change: Raw = {"metadata": {"finalizers": rest, "resourceVersion": version}}
     try:
@@ -73,5 +72,5 @@ async def _take_off(client: Client, present: Document, finalizer: str) -> None:
             raise
 
 
-def _finalizers(found: Document) -> list[str]:
-    return [it for it in raw.items(found["metadata"].get("finalizers")) if isinstance(it, str)]
+def _finalizers(found: Raw) -> list[str]:
+    return [it for it in raw.items(raw.at(found, "metadata", "finalizers")) if isinstance(it, str)]

@@ -33,6 +33,7 @@ from contour_operator.telling import Observed
 from contour_operator.trust import Trust
 from crds import raw
 from crds.contourconfiguration import ContourConfiguration
+from crds.raw import Raw
 from kube.client import Client
 from kube.workqueue import Requeue
 from provisioning.keeping import objects, ownership, problems, rollouts
@@ -158,7 +159,7 @@ class Reconciler:
             yield problem
 
     async def _pruned(
-        self, owner: Owner, configuration: ContourConfiguration, wanted: Sequence[Document]
+        self, owner: Owner, configuration: ContourConfiguration, wanted: Sequence[Raw]
     ) -> AsyncIterator[Problem]:
         kept = {objects.path(it) for it in (*wanted, *issuing.documents(owner))}
         given = [_gives(it) for it in wanted]
@@ -183,7 +184,7 @@ class Reconciler:
         contour = configuration.spec.contour
         watched = contour.watch_namespaces if contour is not None else ()
         deployment = self._deployment(owner)
-        state = (watched, deployment and deployment["metadata"].get("generation"))
+        state = (watched, deployment and raw.at(deployment, "metadata", "generation"))
         if not watched or self._memory.left.get(owner) == state:
             return None
         try:
@@ -194,7 +195,7 @@ class Reconciler:
             self._memory.left[owner] = state
         return None
 
-    def _deployment(self, owner: Owner) -> Document | None:
+    def _deployment(self, owner: Owner) -> Raw | None:
         """That of the control plane, the newest that is known."""
         every = self._children.of(children.of(owner)).values()
         contours = [it for it in every if it["kind"] == "Deployment" and _is_of_the_operator(it)]
@@ -256,13 +257,13 @@ class Reconciler:
             await self._writer.remove_finalizer(found)
 
 
-def _gives(binding: Document) -> tuple[str, object, object]:
+def _gives(binding: Raw) -> tuple[object, ...]:
     """Which role a binding gives, and where: earlier releases gave other names to some."""
     role = raw.at(binding, "roleRef", "name")
-    return binding["kind"], binding["metadata"].get("namespace"), role
+    return binding["kind"], raw.at(binding, "metadata", "namespace"), role
 
 
-def _is_for_a_class(binding: Document, every: Mapping[str, Document]) -> bool:
+def _is_for_a_class(binding: Raw, every: Mapping[str, Raw]) -> bool:
     has_class = any(it["kind"] == "GatewayClass" for it in every.values())
     return has_class and desired.is_for_outer_classes(binding)
 
@@ -283,9 +284,9 @@ def _placed(problem: Problem, document: Document, configuration: ContourConfigur
     return Problem(Reason.INVALID, f"{path}: {problem.message}")
 
 
-def _is_going(child: Document) -> bool:
-    return bool(child["metadata"].get("deletionTimestamp"))
+def _is_going(child: Raw) -> bool:
+    return bool(raw.at(child, "metadata", "deletionTimestamp"))
 
 
-def _is_of_the_operator(child: Document) -> bool:
+def _is_of_the_operator(child: Raw) -> bool:
     return ownership.has(child, {ownership.MAKER: desired.MAKER})

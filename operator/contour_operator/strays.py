@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from contour_operator import desired, removal
 from crds import raw
 from crds.contourconfiguration import ContourConfiguration
+from crds.raw import Raw
 from provisioning.keeping import ownership
-from provisioning.templating import Document
 
 
 def strays(
-    every: Iterable[Document], wanted: Iterable[Document], configuration: ContourConfiguration
-) -> Sequence[Document]:
+    every: Iterable[Raw], wanted: Iterable[Raw], configuration: ContourConfiguration
+) -> Sequence[Raw]:
     """Of all children those of fleets of Gateways in namespaces where no binding that is wanted
     gives the rights to them, first what clients come in by."""
     if desired.has_handed_over_fleets(configuration):
@@ -28,12 +28,10 @@ def strays(
         if _is_of_a_gateway(it)
         and not any(desired.gives_in(binding, _namespace(it)) for binding in bindings)
     ]
-    return sorted(found, key=lambda it: removal.FLEET.index(it["kind"]))
+    return sorted(found, key=lambda it: removal.FLEET.index(str(it["kind"])))
 
 
-def are_removed_by(
-    binding: Document, found: Iterable[Document], configuration: ContourConfiguration
-) -> bool:
+def are_removed_by(binding: Raw, found: Iterable[Raw], configuration: ContourConfiguration) -> bool:
     """Whether the instance may be removing some of them, by the rights that a binding gives."""
     return desired.is_for_fleets_of_gateways(binding) and any(
         desired.gives_in(binding, _namespace(it)) and desired.watches(configuration, _namespace(it))
@@ -41,10 +39,10 @@ def are_removed_by(
     )
 
 
-def _is_of_a_gateway(child: Document) -> bool:
+def _is_of_a_gateway(child: Raw) -> bool:
     labels = raw.mapping(raw.at(child, "metadata", "labels"))
     return ownership.GATEWAY in labels and child["kind"] in removal.FLEET
 
 
-def _namespace(child: Document) -> str:
-    return str(child["metadata"].get("namespace", ""))
+def _namespace(child: Raw) -> str:
+    return str(raw.at(child, "metadata", "namespace") or "")

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from crds import raw
+from crds.raw import Raw
 from kube import errors
 from kube.client import Client
 from provisioning.keeping import drift, objects, problems
@@ -180,7 +181,7 @@ def _applied(made: Document | None, note: str) -> Applied:
     return Applied(made, Problem("", note, is_settled=True) if note else None)
 
 
-def _notes(document: Document, body: Document, added: tuple[str, ...]) -> Iterator[str]:
+def _notes(document: Raw, body: Raw, added: tuple[str, ...]) -> Iterator[str]:
     """What is otherwise than a document says, of which this was applied."""
     what = described(document)
     if _class(body) != _class(document):
@@ -226,13 +227,13 @@ def _is_of_class(error: errors.Refused) -> bool:
     )
 
 
-def _with_class_of(present: Document, body: Document) -> Document:
+def _with_class_of(present: Raw, body: Document) -> Document:
     spec, found = body.get("spec", {}), _class(present)
     rest = {key: it for key, it in spec.items() if key != "loadBalancerClass"}
     return body | {"spec": rest | ({"loadBalancerClass": found} if found else {})}
 
 
-def _class(document: Document) -> object:
+def _class(document: Raw) -> object:
     return raw.at(document, "spec", "loadBalancerClass")
 
 
