@@ -5,7 +5,7 @@ import pytest
 from contour import bootstrap
 from contour.envoy import policy
 from contour.pages.settings import USUAL
-from crds import kinds, schema
+from crds import contourconfiguration, kinds, schema
 from crds.draining import DRAIN_SECONDS
 from dag.configuration import monitoring, reading, runtime
 from dag.httpproxy import answers, errorpages, healthchecks, includes, querymatches
@@ -33,7 +33,7 @@ _DEFAULTS = {
         ".spec.debug": f"{USUAL['debug'].address}:{USUAL['debug'].port}",
         ".spec.health": f"{USUAL['health'].address}:{USUAL['health'].port}",
         ".spec.metrics": f"{USUAL['metrics'].address}:{USUAL['metrics'].port}",
-        ".spec.gateway.controllerName": f"`{reading.DEFAULT_CONTROLLER_NAME}`",
+        ".spec.gateway.controllerName": f"`{contourconfiguration.DEFAULT_CONTROLLER_NAME}`",
         f"{_ENVOY}.http": f"{_PORTS.http_address}:{_PORTS.http_bind}",
         f"{_ENVOY}.https": f"{_PORTS.https_address}:{_PORTS.https_bind}",
         f"{_ENVOY}.health": f"port is {monitoring.USUAL_PORT}",
