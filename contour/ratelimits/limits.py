@@ -12,8 +12,8 @@ from google.protobuf.message import DecodeError
 
 from contour.ratelimits.messages import SECONDS, RateLimitConfig, RateLimitDescriptor
 
-Entry = tuple[str, str]
-"""Key and value."""
+Entry = tuple[bytes, bytes]
+"""Key and value. Those of a request need not be UTF-8."""
 
 
 class Invalid(Exception):  # noqa: N818
@@ -61,9 +61,10 @@ def read(configs: Iterable[bytes]) -> Domains:
 def _levels(name: str, descriptors: Iterable[RateLimitDescriptor]) -> dict[Entry, Level]:
     found: dict[Entry, Level] = {}
     for it in descriptors:
-        entry = (it.key, it.value)
+        entry = (it.key.encode(), it.value.encode())
         if not it.key or entry in found:
-            raise Invalid(f"{name}: the descriptor {entry} has no key, or is there twice")
+            words = f"the descriptor {(it.key, it.value)} has no key, or is there twice"
+            raise Invalid(f"{name}: {words}")
         found[entry] = Level(_limit(name, it), _levels(name, it.descriptors))
     return found
 
@@ -84,7 +85,7 @@ def limit(domains: Domains, domain: str, entries: Sequence[Entry]) -> Limit | No
     if level is None:
         return None
     for key, value in entries:
-        level = level.below.get((key, value)) or level.below.get((key, ""))
+        level = level.below.get((key, value)) or level.below.get((key, b""))
         if level is None:
             return None
     return level.limit

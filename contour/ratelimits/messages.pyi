@@ -46,3 +46,24 @@ class RateLimitConfig(Message):
     ) -> None: ...
     @classmethod
     def FromString(cls, s: bytes) -> Self: ...  # noqa: N802
+
+class Entry(Message):
+    key: bytes
+    value: bytes
+
+class Addend(Message):
+    value: int
+
+class Descriptor(Message):
+    @property
+    def entries(self) -> RepeatedCompositeFieldContainer[Entry]: ...
+    @property
+    def hits_addend(self) -> Addend: ...
+
+class RateLimitRequest(Message):
+    domain: str
+    hits_addend: int
+    @property
+    def descriptors(self) -> RepeatedCompositeFieldContainer[Descriptor]: ...
+    @classmethod
+    def FromString(cls, s: bytes) -> Self: ...  # noqa: N802

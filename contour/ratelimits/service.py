@@ -7,7 +7,6 @@ the limit if one of them is. Source: envoyproxy/ratelimit, whose answers a test 
 import logging
 from collections.abc import Sequence
 
-from envoy.extensions.common.ratelimit.v3 import ratelimit_pb2
 from envoy.service.ratelimit.v3 import rls_pb2
 from google.protobuf.message import DecodeError
 from grpc import StatusCode
@@ -16,10 +15,11 @@ from contour.ratelimits import limits
 from contour.ratelimits.calls import Caller, Refused
 from contour.ratelimits.counting import Clock, Counters, Hit, clock
 from contour.ratelimits.limits import Domains, Limit
+from contour.ratelimits.messages import Descriptor
+from contour.ratelimits.messages import RateLimitRequest as Request
 
 log = logging.getLogger(__name__)
 
-Request = rls_pb2.RateLimitRequest
 Response = rls_pb2.RateLimitResponse
 Status = rls_pb2.RateLimitResponse.DescriptorStatus
 
@@ -37,6 +37,7 @@ class Service:
         self._now = now
         self._client = client
         self._fault = ""
+        self._has_complained = False
 
     async def answer(self, message: bytes, caller: Caller) -> bytes:
         """Answers one request of an Envoy. Raises `Refused`."""
@@ -47,6 +48,7 @@ class Service:
         try:
             response = await self.decide(Request.FromString(message))
         except DecodeError as error:
+            self._complain(error)
             raise Refused(StatusCode.INTERNAL, f"not a RateLimitRequest: {error}") from error
         except OSError as error:
             self._note(str(error))
@@ -59,6 +61,12 @@ class Service:
         if fault and not self._fault:
             log.error("%s", fault)
         self._fault = fault
+
+    def _complain(self, error: DecodeError) -> None:
+        """Logs the first request that cannot be read; there may be many, between others."""
+        if not self._has_complained:
+            log.error("a request for a decision is no RateLimitRequest: %s", error)
+        self._has_complained = True
 
     async def decide(self, request: Request) -> Response:
         """Counts a request; raises OSError if the counters cannot be reached."""
@@ -84,11 +92,11 @@ def _is_shown(name: str, caller: Caller) -> bool:
     return isinstance(certificate, dict) and ("DNS", name) in certificate["subjectAltName"]
 
 
-def _entries(descriptor: ratelimit_pb2.RateLimitDescriptor) -> tuple[limits.Entry, ...]:
+def _entries(descriptor: Descriptor) -> tuple[limits.Entry, ...]:
     return tuple((it.key, it.value) for it in descriptor.entries)
 
 
-def _hits(request: Request, descriptor: ratelimit_pb2.RateLimitDescriptor) -> int:
+def _hits(request: Request, descriptor: Descriptor) -> int:
     if descriptor.HasField("hits_addend"):
         return descriptor.hits_addend.value
     return request.hits_addend or 1

@@ -52,6 +52,13 @@ def test_filters_of_a_rule_count_independently(limited: Standalone) -> None:
     assert _ask(limited, "/both", 1) == [429]  # three have been counted, and 429s count too
 
 
+def test_values_that_are_not_utf_8_are_counted(limited: Standalone) -> None:
+    # `http.client` sends the bytes of Latin-1. The rule has another limit, of three for everybody.
+    assert _ask(limited, "/bytes", 2, headers={"x-user": "\xff"}) == [200, 429]
+    assert _ask(limited, "/bytes", 1, headers={"x-user": "\xfe"}) == [200]
+    assert _ask(limited, "/bytes", 1, headers={"x-user": "\xfd"}) == [429]
+
+
 def test_all_conditions_of_a_rule_have_to_hold(limited: Standalone) -> None:
     found = {"x-exact": "a", "x-regex": "bb"}
     assert _ask(limited, "/conditions", 1, headers=found) == [429]

@@ -12,6 +12,7 @@ from envoy.service.ratelimit.v3 import rls_pb2, rls_pb2_grpc
 from grpc import aio
 
 from contour.ratelimits import messages
+from contour.ratelimits.service import Service
 from contour.xds import wire
 from tests.testbed.patience import PATIENCE
 
@@ -45,6 +46,15 @@ def request(domain: str, *descriptors: Descriptor) -> rls_pb2.RateLimitRequest:
         for key, value in it:
             target.entries.add(key=key, value=value)
     return made
+
+
+async def decided(
+    service: Service, asked: rls_pb2.RateLimitRequest | bytes
+) -> rls_pb2.RateLimitResponse:
+    """What our service answers to a request, or to its bytes. Raises `calls.Refused`."""
+    message = asked if isinstance(asked, bytes) else asked.SerializeToString()
+    answer = await service.answer(message, lambda _: None)
+    return rls_pb2.RateLimitResponse.FromString(answer)
 
 
 Ask = Callable[..., Awaitable[bool]]

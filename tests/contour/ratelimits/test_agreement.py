@@ -163,7 +163,9 @@ def test_both_answer_the_same(tmp_path: Path, redis: ratelimit.Redis) -> None:
 
             async def both() -> tuple[list[object], list[object]]:
                 theirs = await judge.answers(body, asked)
-                return [plain(await ours.decide(it)) for it in asked], [*map(plain, theirs)]
+                return [plain(await asking.decided(ours, it)) for it in asked], [
+                    *map(plain, theirs)
+                ]
 
             mine, theirs = runner.run(both())
             assert mine == theirs

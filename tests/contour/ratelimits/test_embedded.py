@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from contour.ratelimits import limits, messages
+from contour.ratelimits.calls import Refused
 from contour.ratelimits.child import Child, Keeper
 from contour.ratelimits.counting import Hit, Memory
 from contour.ratelimits.redis import Redis
@@ -23,7 +24,7 @@ from contour.xds.resources import RATE_LIMITS, Change, Name
 from contour.xds.server import Server
 from provisioning import identities
 from tests.contour.ratelimits import asking
-from tests.contour.ratelimits.asking import HOUR, MINUTE, SECOND, eventually, rule
+from tests.contour.ratelimits.asking import HOUR, MINUTE, SECOND, decided, eventually, rule
 from tests.testbed import certificates, ratelimit
 from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_ports
@@ -42,9 +43,9 @@ async def test_windows_begin_at_multiples_of_their_length(unit: int, seconds: in
     service = Service(Memory(), lambda: now[0])
     service.domains = limits.read([config(rule("a", 1, unit))])
     asked = asking.request("test", [("a", "a")])
-    codes = [(await service.decide(asked)).overall_code for _ in range(2)]
+    codes = [(await decided(service, asked)).overall_code for _ in range(2)]
     now[0] += 1
-    answer = await service.decide(asked)
+    answer = await decided(service, asked)
     codes.append(answer.overall_code)
     assert codes == [Response.OK, Response.OVER_LIMIT, Response.OK]
     assert answer.statuses[0].duration_until_reset.seconds == seconds
@@ -55,9 +56,37 @@ async def test_all_descriptors_count_although_one_is_over_its_limit() -> None:
     service.domains = limits.read([config(rule("a", 0), rule("b", 2))])
     both = asking.request("test", [("a", "a")], [("b", "b")])
     for _ in range(2):
-        assert (await service.decide(both)).overall_code == Response.OVER_LIMIT
-    alone = await service.decide(asking.request("test", [("b", "b")]))
+        assert (await decided(service, both)).overall_code == Response.OVER_LIMIT
+    alone = await decided(service, asking.request("test", [("b", "b")]))
     assert alone.overall_code == Response.OVER_LIMIT
+
+
+async def test_values_are_counted_by_their_bytes(caplog: pytest.LogCaptureFixture) -> None:
+    service = Service(Memory(), lambda: 7)
+    each = messages.RateLimitDescriptor(key="user")
+    each.rate_limit.CopyFrom(rule("user", 1).rate_limit)
+    service.domains = limits.read([config(each, rule("é", 1))])
+    asked = asking.request("test", [("user", "~")], [("é", "é")]).SerializeToString()
+    codes = [
+        [it.code for it in (await decided(service, asked.replace(b"~", value))).statuses]
+        for value in (b"\xff", b"\xfe", b"\xff")
+    ]
+    over = Response.OVER_LIMIT
+    assert codes == [[Response.OK, Response.OK], [Response.OK, over], [over, over]]
+    assert not caplog.messages
+
+
+async def test_what_cannot_be_read_is_refused_and_told_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    service = Service(Memory())
+    service.domains = {}
+    for _ in range(2):
+        with pytest.raises(Refused, match="not a RateLimitRequest"):
+            await decided(service, b"\xff")
+        await decided(service, asking.request("test"))
+    assert [it for it in caplog.messages if "no RateLimitRequest" in it] == caplog.messages
+    assert len(caplog.messages) == 1
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from grpc import aio
 
 from contour.ratelimits import messages
 from contour.xds import resources
@@ -14,6 +15,7 @@ from contour.xds.server import Server
 from tests.contour.ratelimits import asking
 from tests.contour.ratelimits.asking import eventually, rule
 from tests.testbed import ratelimit
+from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_port
 
 NAME = Name(RATE_LIMITS, "limits")
@@ -78,6 +80,19 @@ async def test_what_it_refuses_is_found_and_the_rest_counts(
             assert "invalid rate limit unit" in refusal.words
             async with asking.client(service.port) as ask:
                 assert [await ask("test", c="c") for _ in range(2)] == [True, False]
+
+
+async def test_it_answers_an_error_to_values_that_are_not_utf_8(
+    tmp_path: Path, redis: ratelimit.Redis
+) -> None:
+    # What docs/gateway-api.md says of it; ours counts them.
+    port, asked = free_port(), asking.request("test", [("a", "~")]).SerializeToString()
+    async with serving(port):
+        with ratelimit.service(tmp_path, f"127.0.0.1:{port}", redis) as service:
+            async with aio.insecure_channel(f"127.0.0.1:{service.port}") as channel:
+                call = channel.unary_unary(asking.PATH)
+                with pytest.raises(aio.AioRpcError, match="invalid UTF-8"):
+                    await call(asked.replace(b"~", b"\xff"), timeout=PATIENCE)
 
 
 async def test_it_follows_the_next_control_plane(tmp_path: Path, redis: ratelimit.Redis) -> None:
