@@ -77,8 +77,9 @@ class Memory:
         return count
 
     def _window(self, seconds: int, now: int) -> tuple[int, dict[str, int]]:
-        """The present window. A clock that is set back goes on with the one that was begun."""
+        """The present window. A clock that is set back by a little goes on with the one that was
+        begun; by more than a window, it was wrong."""
         start, known = now - now % seconds, self._windows.get(seconds)
-        if known is None or known[0] < start:
+        if known is None or not start <= known[0] <= start + seconds:
             known = self._windows[seconds] = (start, {})
         return known

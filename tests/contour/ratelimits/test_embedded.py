@@ -113,6 +113,12 @@ async def test_counters_are_bounded_and_a_clock_that_is_set_back_opens_nothing()
     assert await memory.add([Hit("a", 60, 1)], 660) == [1]
 
 
+async def test_a_clock_that_was_a_day_ahead_leaves_windows_as_they_are() -> None:
+    memory = Memory()
+    found = [await memory.add([Hit("a", 60, 1)], it) for it in (87_000, 600, 601, 660, 720)]
+    assert found == [[1], [1], [2], [1], [1]]
+
+
 @asynccontextmanager
 async def running(folder: Path, redis: str | None = None) -> AsyncIterator[tuple[Fleet, Path]]:
     """The child process on an xDS server."""
