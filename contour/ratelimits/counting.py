@@ -8,23 +8,27 @@ which is dropped as a whole.
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 log = logging.getLogger(__name__)
 
 MOST_COUNTERS = 1_000_000
-"""In one window; whoever comes later is not limited in it. Some 200 MB."""
+"""In one window, some 100 MB. Then a limit that has its share of as many gets no more, and whoever
+comes later is not limited by it. When there are twice as many, a limit gets its first one only."""
 
 
 class Hit(NamedTuple):
     """What is to be counted."""
 
-    key: str
+    key: bytes
     """Who is counted together."""
     seconds: int
     """The length of the window."""
     hits: int
+    limit: Hashable = None
+    """By which; clients cannot make more of them."""
 
 
 class Counters(Protocol):
@@ -46,13 +50,24 @@ def clock() -> int:
     return int(time.time())
 
 
+@dataclass(slots=True)
+class _Window:
+    """The counts since a time."""
+
+    start: int
+    counts: dict[bytes, int] = field(default_factory=dict[bytes, int])
+    numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    """Of the counters of each limit."""
+    is_full: bool = False
+    """Some have no counter."""
+
+
 class Memory:
     """Counters of this process."""
 
     def __init__(self, most: int = MOST_COUNTERS) -> None:
         self._most = most
-        # By length: the start of the window, and the counts in it.
-        self._windows: dict[int, tuple[int, dict[str, int]]] = {}
+        self._windows: dict[int, _Window] = {}  # by length
 
     async def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
         """Counts each in its window; the counts afterwards."""
@@ -62,24 +77,40 @@ class Memory:
         """Nothing is left to be closed."""
 
     def _count(self, it: Hit, now: int) -> int:
-        start, counts = self._window(it.seconds, now)
-        count = counts.get(it.key, 0) + it.hits
-        if count == it.hits and len(counts) >= self._most:
-            if len(counts) == self._most:
-                counts[""] = 0  # so that it is logged once
-                log.warning(
-                    "more than %d counters in the %d s since %d: requests of further clients are "
-                    "not limited",
-                    *(self._most, it.seconds, start),
-                )
-            return count
-        counts[it.key] = count
+        window = self._window(it.seconds, now)
+        count = window.counts.get(it.key)
+        if count is None and not self._gets_counter(window, it):
+            return it.hits
+        window.counts[it.key] = count = (count or 0) + it.hits
         return count
 
-    def _window(self, seconds: int, now: int) -> tuple[int, dict[str, int]]:
+    def _gets_counter(self, window: _Window, it: Hit) -> bool:
+        """Notes another counter of a limit, if it may have one. The first it always may, so a limit
+        that counts all requests together holds whatever clients do."""
+        number = window.numbers.get(it.limit, 0)
+        if number and number >= self._allowed(window):
+            if not window.is_full:
+                log.warning(
+                    "more than %d counters in the %d s since %d: a limit that counts many clients "
+                    "apart does not limit further ones: %r",
+                    *(self._most, it.seconds, window.start, it.limit),
+                )
+            window.is_full = True
+            return False
+        window.numbers[it.limit] = number + 1
+        return True
+
+    def _allowed(self, window: _Window) -> int:
+        """How many counters each limit may have."""
+        number = len(window.counts)
+        if number < self._most:
+            return self._most
+        return self._most // len(window.numbers) if number < 2 * self._most else 1
+
+    def _window(self, seconds: int, now: int) -> _Window:
         """The present window. A clock that is set back by a little goes on with the one that was
         begun; by more than a window, it was wrong."""
         start, known = now - now % seconds, self._windows.get(seconds)
-        if known is None or not start <= known[0] <= start + seconds:
-            known = self._windows[seconds] = (start, {})
+        if known is None or not start <= known.start <= start + seconds:
+            known = self._windows[seconds] = _Window(start)
         return known

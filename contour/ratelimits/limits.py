@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from google.protobuf.message import DecodeError
 
-from contour.ratelimits.messages import SECONDS, RateLimitConfig, RateLimitDescriptor
+from contour.ratelimits.messages import BUCKET, SECONDS, RateLimitConfig, RateLimitDescriptor
 
 Entry = tuple[bytes, bytes]
 """Key and value. Those of a request need not be UTF-8."""
@@ -79,13 +79,26 @@ def _limit(name: str, descriptor: RateLimitDescriptor) -> Limit | None:
     return Limit(requests, SECONDS[unit], unit, descriptor.shadow_mode)
 
 
-def limit(domains: Domains, domain: str, entries: Sequence[Entry]) -> Limit | None:
+class Found(NamedTuple):
+    """The limit of a descriptor of a request."""
+
+    limit: Limit
+    path: tuple[Entry, ...]
+    """Its entries in the configuration, which clients cannot make more: one without a value has
+    the value of the request only if it names a bucket."""
+
+
+def limit(domains: Domains, domain: str, entries: Sequence[Entry]) -> Found | None:
     """The limit of a descriptor of a request; None if it has none."""
-    level = domains.get(domain)
-    if level is None:
-        return None
-    for key, value in entries:
-        level = level.below.get((key, value)) or level.below.get((key, b""))
+    level, path = domains.get(domain), [(b"", domain.encode())]
+    for entry in entries:
         if level is None:
             return None
-    return level.limit
+        key, _ = entry
+        is_named = entry in level.below
+        level = level.below.get(entry if is_named else (key, b""))
+        path.append(entry if is_named or key == _BUCKET else (key, b""))
+    return Found(level.limit, tuple(path)) if level is not None and level.limit else None
+
+
+_BUCKET = BUCKET.encode()

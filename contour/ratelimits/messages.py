@@ -14,6 +14,10 @@ _LIMITS, _REQUEST = "ratelimit.config.ratelimit.v3", "envoy.service.ratelimit.v3
 _TYPES = descriptor_pb2.FieldDescriptorProto
 _UNITS = ("UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "WEEK")
 
+BUCKET = "bucket"
+"""The key of the entry of a descriptor that says whose requests are counted together: a word of
+Envoy's configuration, never one of a client."""
+
 SECONDS = {1: 1, 2: 60, 3: 3600, 4: 86400, 5: 30 * 86400, 6: 365 * 86400, 7: 7 * 86400}
 
 

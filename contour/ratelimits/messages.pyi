@@ -6,6 +6,10 @@ from typing import Self
 from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
 from google.protobuf.message import Message
 
+BUCKET: str
+# The key of the entry of a descriptor that says whose requests are counted together: a word of
+# Envoy's configuration, never one of a client.
+
 SECONDS: Mapping[int, int]
 # How long a unit is, in seconds, by its number (SECOND, MINUTE, HOUR, DAY, MONTH, YEAR, WEEK).
 

@@ -69,7 +69,7 @@ class Redis:
         pipeline, windows = self._client.pipeline(transaction=False), dict[str, int]()
         for waiting in batch:
             for it in waiting.hits:
-                name = f"contour/{waiting.now - waiting.now % it.seconds}/{it.key}"
+                name = f"contour/{waiting.now - waiting.now % it.seconds}/{it.key.hex()}"
                 pipeline.incrby(name, it.hits)
                 windows[name] = it.seconds
         for name, seconds in windows.items():

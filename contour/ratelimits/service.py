@@ -6,6 +6,7 @@ the limit if one of them is. Source: envoyproxy/ratelimit, whose answers a test 
 
 import logging
 from collections.abc import Sequence
+from hashlib import blake2b
 
 from envoy.service.ratelimit.v3 import rls_pb2
 from google.protobuf.message import DecodeError
@@ -74,13 +75,18 @@ class Service:
         keyed = [_entries(it) for it in request.descriptors]
         found = [limits.limit(domains, request.domain, it) for it in keyed]
         hits = [
-            Hit(repr((request.domain, entries)), it.seconds, _hits(request, descriptor))
+            Hit(
+                _key(request.domain, entries),
+                it.limit.seconds,
+                _hits(request, descriptor),
+                it.path,
+            )
             for it, entries, descriptor in zip(found, keyed, request.descriptors, strict=True)
             if it is not None
         ]
         counts = iter(await self._counters.add(hits, now) if hits else ())
         statuses = [
-            Status(code=Response.OK) if it is None else _status(it, next(counts), now)
+            Status(code=Response.OK) if it is None else _status(it.limit, next(counts), now)
             for it in found
         ]
         return Response(overall_code=_overall(statuses), statuses=statuses)
@@ -94,6 +100,11 @@ def _is_shown(name: str, caller: Caller) -> bool:
 
 def _entries(descriptor: Descriptor) -> tuple[limits.Entry, ...]:
     return tuple((it.key, it.value) for it in descriptor.entries)
+
+
+def _key(domain: str, entries: tuple[limits.Entry, ...]) -> bytes:
+    """Who is counted together: of a fixed size, however long the values are."""
+    return blake2b(repr((domain, entries)).encode(), digest_size=16).digest()
 
 
 def _hits(request: Request, descriptor: Descriptor) -> int:

@@ -17,6 +17,7 @@ from envoy.type.v3 import http_status_pb2, percent_pb2, token_bucket_pb2
 
 from contour.envoy import encoding, headers, names
 from contour.envoy.guards import counted
+from contour.ratelimits import messages
 from dag import nodes
 
 LOCAL = "envoy.filters.http.local_ratelimit"
@@ -90,7 +91,7 @@ def limits(found: Iterable[nodes.Limit], bucket: str) -> global_pb.RateLimitPerR
     return result
 
 
-RULE, BUCKET = "rule", "bucket"
+RULE, BUCKET = "rule", messages.BUCKET
 """The keys of the first two entries of each descriptor: the rule, which has the limit, and whose
 requests are counted together."""
 SHARED = "shared"

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import ssl
+import tracemalloc
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
@@ -37,6 +38,13 @@ def config(*descriptors: messages.RateLimitDescriptor, domain: str = "test") -> 
     return made.SerializeToString()
 
 
+def apart(key: str) -> messages.RateLimitDescriptor:
+    """One request a day of each value."""
+    made = rule(key, 1)
+    made.value = ""
+    return made
+
+
 @pytest.mark.parametrize(("unit", "seconds"), [(SECOND, 1), (MINUTE, 60), (HOUR, 3600)])
 async def test_windows_begin_at_multiples_of_their_length(unit: int, seconds: int) -> None:
     now = [1_000_000 * seconds + seconds - 1]  # the last second of a window
@@ -63,9 +71,7 @@ async def test_all_descriptors_count_although_one_is_over_its_limit() -> None:
 
 async def test_values_are_counted_by_their_bytes(caplog: pytest.LogCaptureFixture) -> None:
     service = Service(Memory(), lambda: 7)
-    each = messages.RateLimitDescriptor(key="user")
-    each.rate_limit.CopyFrom(rule("user", 1).rate_limit)
-    service.domains = limits.read([config(each, rule("é", 1))])
+    service.domains = limits.read([config(apart("user"), rule("é", 1))])
     asked = asking.request("test", [("user", "~")], [("é", "é")]).SerializeToString()
     codes = [
         [it.code for it in (await decided(service, asked.replace(b"~", value))).statuses]
@@ -105,17 +111,56 @@ def test_what_cannot_be_used_is_refused(configs: list[bytes], words: str) -> Non
         limits.read(configs)
 
 
-async def test_counters_are_bounded_and_a_clock_that_is_set_back_opens_nothing() -> None:
-    memory = Memory(most=2)
-    assert [await memory.add([Hit(it, 60, 1)], 600) for it in "aabb"] == [[1], [2], [1], [2]]
-    assert [await memory.add([Hit("c", 60, 1)], 601) for _ in range(2)] == [[1], [1]]
-    assert await memory.add([Hit("a", 60, 1)], 599) == [3]
-    assert await memory.add([Hit("a", 60, 1)], 660) == [1]
+async def test_a_clock_that_is_set_back_opens_nothing() -> None:
+    memory = Memory()
+    found = [await memory.add([Hit(b"a", 60, 1)], it) for it in (600, 599, 660)]
+    assert found == [[1], [2], [1]]
+
+
+async def test_each_limit_has_its_share_of_the_counters(caplog: pytest.LogCaptureFixture) -> None:
+    service = Service(Memory(most=6), lambda: 7)
+    told = (apart("user"), apart("guest"), rule("all", 1), apart(messages.BUCKET))
+    service.domains = limits.read([config(*told)])
+
+    async def found(key: str, *values: str) -> str:
+        """`-` for each that is within the limit, `x` for the others."""
+        asked = [asking.request("test", [(key, it)]) for it in values]
+        codes = [(await decided(service, it)).overall_code for it in asked]
+        return "".join("-" if it == Response.OK else "x" for it in codes)
+
+    assert await found("user", *"abcdefabcdef") == "------xxxxxx"
+    assert await found("user", *"ghgha") == "----x", "no more are limited"
+    assert await found("guest", *"abcdabcd") == "----xxx-", "half of all"
+    assert await found("all", "all", "all") == "-x"
+    assert await found(messages.BUCKET, *"abcdefgabcdefg") == "-------xxxxxxx", "a limit each"
+    assert len(caplog.messages) == 1
+
+
+async def test_many_limits_have_twice_the_counters_and_one_each_at_most() -> None:
+    memory, limits_ = Memory(most=100), 50
+    hits = [Hit(bytes((it, key)), 60, 1, it) for it in range(limits_) for key in range(100)]
+    await memory.add(hits, 7)
+    counted = [hit.limit for hit, count in zip(hits, await memory.add(hits, 7), strict=True)
+               if count == 2]  # fmt: skip
+    assert len(counted) <= 2 * 100 + limits_
+    assert len({*counted}) == limits_
+
+
+async def test_long_values_take_no_more_memory_than_short_ones() -> None:
+    service = Service(Memory())
+    service.domains = limits.read([config(apart("user"))])
+    tracemalloc.start()
+    try:
+        for it in range(100):
+            await decided(service, asking.request("test", [("user", f"{it}{'x' * 16_000}")]))
+        assert tracemalloc.get_traced_memory()[0] < 400_000
+    finally:
+        tracemalloc.stop()
 
 
 async def test_a_clock_that_was_a_day_ahead_leaves_windows_as_they_are() -> None:
     memory = Memory()
-    found = [await memory.add([Hit("a", 60, 1)], it) for it in (87_000, 600, 601, 660, 720)]
+    found = [await memory.add([Hit(b"a", 60, 1)], it) for it in (87_000, 600, 601, 660, 720)]
     assert found == [[1], [1], [2], [1], [1]]
 
 
@@ -267,7 +312,7 @@ async def test_over_tls_only_envoys_may_ask(tmp_path: Path) -> None:
 async def test_what_is_asked_at_the_same_time_shares_round_trips_to_redis(tmp_path: Path) -> None:
     ratelimit.require()
     with ratelimit.redis(tmp_path) as redis:
-        counters, hits = Redis(f"redis://{redis.address}"), [Hit("a", 3600, 1), Hit("b", 60, 2)]
+        counters, hits = Redis(f"redis://{redis.address}"), [Hit(b"a", 3600, 1), Hit(b"b", 60, 2)]
         found: list[tuple[int, ...]] = []
         for _ in range(10):
             counted = await asyncio.gather(*(counters.add(hits, 7) for _ in range(32)))
