@@ -3,13 +3,15 @@
 Envoy refuses a provider for one key of its set that it cannot read, so each is read here first. A
 set in a Secret or ConfigMap has to be readable as a whole. Of a set that a server gives to
 everybody the keys are used that can be read: others are of kinds that are not for tokens, or not
-known yet.
+known yet. The reader is stricter than Envoy, never laxer (`tests/agreement/test_keysets.py`).
 """
 
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
+
+import re2
 
 from crds.meta import ObjectRef
 from crds.raw import is_list, is_mapping
@@ -20,6 +22,8 @@ from dag.problems import Problem, referents
 MAX_SIZE = 256 * 1024
 """Bytes."""
 MAX_KEYS = 100
+MAX_DEPTH = 64
+"""Lists and objects inside one another; Envoy takes 100."""
 
 Key = Mapping[str, object]
 
@@ -98,13 +102,37 @@ def refusal(content: bytes) -> str | None:
 
 
 def decoded(content: bytes) -> object:
-    """JSON that a server or an object has given us. Raises UnusableError."""
+    """JSON that a server or an object has given us. Raises UnusableError.
+
+    Numbers that no double holds, and surrogates that are no pair, are not taken.
+    """
     if len(content) > MAX_SIZE:
         raise UnusableError(f"is larger than {MAX_SIZE} bytes")
     try:
-        return json.loads(content.decode())
+        found: object = json.loads(content.decode(), parse_int=float, object_pairs_hook=_members)
+        json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
+    except UnusableError:
+        raise
     except (ValueError, RecursionError):
         raise UnusableError("is not JSON") from None
+    if not _is_within(found, MAX_DEPTH):
+        raise UnusableError(f"has more than {MAX_DEPTH} lists and objects inside one another")
+    return found
+
+
+def _members(pairs: Sequence[tuple[str, object]]) -> Mapping[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise UnusableError("has an object with two members of one name")
+    return found
+
+
+def _is_within(value: object, depth: int) -> bool:
+    if is_mapping(value):
+        return depth > 0 and all(_is_within(it, depth - 1) for it in value.values())
+    if is_list(value):
+        return depth > 0 and all(_is_within(it, depth - 1) for it in value)
+    return True
 
 
 def _keys(content: bytes) -> Sequence[object]:
@@ -140,19 +168,30 @@ class _Kind(NamedTuple):
 def _check_rsa(key: Key) -> None:
     from cryptography.hazmat.primitives.asymmetric import rsa
 
-    rsa.RSAPublicNumbers(_number(key["e"]), _number(key["n"])).public_key()
+    modulus, exponent = _number(key["n"]), _number(key["e"])
+    if modulus % 2 == 0 or modulus.bit_length() not in _RSA_BITS or exponent not in _RSA_EXPONENTS:
+        raise ValueError("no modulus or exponent that Envoy takes")
+    rsa.RSAPublicNumbers(exponent, modulus).public_key()
+
+
+_RSA_BITS = range(512, 16384 + 1)
+_RSA_EXPONENTS = (3, 65537)
 
 
 def _check_ec(key: Key) -> None:
     from cryptography.hazmat.primitives.asymmetric import ec
 
-    curves: Mapping[str, ec.EllipticCurve] = {
-        "P-256": ec.SECP256R1(),
-        "P-384": ec.SECP384R1(),
-        "P-521": ec.SECP521R1(),
+    curves: Mapping[str, tuple[ec.EllipticCurve, str]] = {
+        "P-256": (ec.SECP256R1(), "ES256"),
+        "P-384": (ec.SECP384R1(), "ES384"),
+        "P-521": (ec.SECP521R1(), "ES512"),
     }
-    x, y = _number(key["x"]), _number(key["y"])
-    ec.EllipticCurvePublicNumbers(x, y, curves[str(key["crv"])]).public_key()
+    curve, algorithm = curves[str(key["crv"])]
+    if key.get("alg", algorithm) != algorithm:
+        raise ValueError("an algorithm of another curve")
+    numbers = ec.EllipticCurvePublicNumbers(_number(key["x"]), _number(key["y"]), curve)
+    if numbers.public_key().public_numbers() != numbers:
+        raise ValueError("a coordinate beyond the field of the curve")
 
 
 def _check_okp(key: Key) -> None:
@@ -182,6 +221,9 @@ def _number(text: object) -> int:
 
 def _bytes(text: object) -> bytes:
     """Base64 in the URL's alphabet, without padding (RFC 7515, section 2)."""
-    if not isinstance(text, str) or "=" in text or not text.isascii():
-        raise ValueError("no text, or padded")
+    if not isinstance(text, str) or not _BASE64.fullmatch(text):
+        raise ValueError("no text, or not in the alphabet")
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+_BASE64 = re2.compile(r"[A-Za-z0-9_-]+")
