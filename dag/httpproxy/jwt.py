@@ -102,6 +102,7 @@ def _provider(view: View, place: Place, written: crd.JWTProvider) -> Findings[no
         audiences=written.audiences,
         forward=written.forward_jwt,
         claim_headers=tuple(_claim_headers(place, written)),
+        origins=(place.subject,),
     )
 
 

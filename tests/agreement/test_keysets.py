@@ -1,5 +1,6 @@
 """Whatever the reader takes of key sets, Envoy takes."""
 
+import asyncio
 import json
 import subprocess
 from collections.abc import Mapping
@@ -7,14 +8,18 @@ from pathlib import Path
 from random import Random
 
 import pytest
+import yaml
 from envoy.extensions.filters.http.jwt_authn.v3 import config_pb2 as pb
 from google.protobuf import json_format
 
 from contour.envoy.guards import tokens
 from contour.host import installation
+from crds.meta import ObjectRef
 from dag import nodes
 from dag.references import jwks
+from tests.agreement import configurations, live
 from tests.testbed import keysets
+from tests.testbed.ports import free_ports
 
 pytestmark = pytest.mark.envoy
 
@@ -92,3 +97,36 @@ def test_the_reader_takes_of_a_server_what_envoy_takes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", keysets.REFUSED)
 def test_envoy_refuses_what_the_table_says(tmp_path: Path, name: str) -> None:
     assert "invalid local jwks" in envoy_refusal(tmp_path, {name: keysets.REFUSED[name]})
+
+
+_PROXY = """
+apiVersion: v1
+kind: Secret
+metadata: {name: keys, namespace: default}
+stringData: {jwks: '%s'}
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: root, namespace: default}
+spec:
+  virtualhost:
+    fqdn: keys.example.com
+    jwtProviders: [{name: one, default: true, localJWKS: {secretName: keys, key: jwks}}]
+  routes: [{services: [{name: s1, port: 80}]}]
+"""
+
+
+async def test_an_httpproxy_is_told_what_envoy_refuses_of_its_provider(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(_: bytes) -> None:
+        """Takes any set."""
+
+    monkeypatch.setattr(jwks, "refusal", nothing)
+    async with live.live(tmp_path, free_ports(configurations.PORTS)) as running:
+        running.take(yaml.safe_load_all(_PROXY % keysets.REFUSED["exponent 17"]))
+        await running.settled()
+        told = running.instance.controller.board.told
+        async with asyncio.timeout(10):
+            while "Jwks RSA" not in str(told.get(ObjectRef("HTTPProxy", "default", "root"))):
+                await asyncio.sleep(0.01)

@@ -12,6 +12,7 @@ from tests.dag.world import apply, delete, messages, problems, routes, world
 from tests.testbed import pairs, tokens
 
 KEYS = tokens.jwks()
+ROOT = ObjectRef("HTTPProxy", "default", "root")
 
 
 def keys(content: str = KEYS, name: str = "keys") -> str:
@@ -45,7 +46,8 @@ def test_a_route_asks_for_the_tokens_of_a_provider_by_name() -> None:
         "Prefix(path='/')": None,
     }
     assert found.policies is None
-    assert found.jwt_providers == (nodes.JwtProvider("default/root/first", nodes.LocalJwks(KEYS)),)
+    first = nodes.JwtProvider("default/root/first", nodes.LocalJwks(KEYS), origins=(ROOT,))
+    assert found.jwt_providers == (first,)
     assert problems(engine, "HTTPProxy", "root") == []
 
 
@@ -71,6 +73,7 @@ def test_a_provider_as_it_was_written() -> None:
         ("a", "b"),
         forward=True,
         claim_headers=(("sub.id", "x-sub"),),
+        origins=(ROOT,),
     )
 
 
