@@ -21,7 +21,7 @@ class RemoteJWKS:
     Without it the certificate is not verified. It requires an `https` URI."""
     timeout: Duration | None = None
     """The longest time that a request for the keys may take, such as `5s`. The default is 1
-    second."""
+    second. More than 10 seconds are taken as 10 seconds, and the status says so."""
     cache_duration: Duration | None = None
     """The time after which the keys are fetched again. The default is 5 minutes. If that fails, the
     last keys stay in use, and the status says why."""

@@ -1,9 +1,9 @@
 """Which key sets are wanted, when each is due, and what is told of them.
 
 A key set is fetched when it is first wanted, and again after its time. While that fails, the last
-good one stays, and attempts become rarer. Each set has a task of its own, so a silent server delays
-nobody else. In a cluster the leader fetches for all, and the others ask less often, for the case
-that it cannot write.
+good one stays, and attempts become rarer. Each set has a task of its own, and `slots` keeps silent
+servers from delaying others. In a cluster the leader fetches for all, and the others ask less
+often, for the case that it cannot write.
 """
 
 import asyncio
@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from contour.keysets.fetching import FetchError, Request, fetch
+from contour.keysets.slots import Slots, Standing
 from dag.references.keysets import KeySet, Source, Wanted, noun
 
 log = logging.getLogger(__name__)
@@ -27,10 +28,6 @@ REFRESH = 300.0
 SHORTEST = 1.0
 LONGEST_BACKOFF = 30.0
 """Seconds between attempts."""
-AT_ONCE = 64
-"""Requests at a time."""
-
-
 FOLLOWING = 3.0
 """So many times as long is the time of a replica that another one fetches for."""
 
@@ -76,7 +73,7 @@ class Keeper:
         self._concerned: set[Source] = set()
         self._news = asyncio.Event()
         self._begun = asyncio.Event()
-        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._slots = Slots()
         self._settling: asyncio.Handle | None = None
 
     def note(self, source: Source, how: Wanted | None) -> bool:
@@ -144,7 +141,7 @@ class Keeper:
     async def _attempt(self, source: Source) -> None:
         fault, keys = "", ""
         try:
-            async with self._slots:
+            async with self._slots.slot(source, self._standing(source)):
                 keys = await self._fetch(Request(source, self._wanted[source]))
         except FetchError as error:
             fault = str(error)
@@ -153,6 +150,12 @@ class Keeper:
             fault = f"the {noun(source)} cannot be fetched, because of an error that the log has"
         self._failures[source] = self._failures.get(source, 0) + 1 if fault else 0
         self._take(source, keys, fault)
+
+    def _standing(self, source: Source) -> Standing:
+        failures = self._failures.get(source)
+        if failures is None:
+            return Standing.NEW
+        return Standing.FAILED if failures else Standing.FETCHED
 
     def _take(self, source: Source, keys: str, fault: str) -> None:
         if source not in self._wanted:

@@ -130,7 +130,7 @@ def _jwks(
 
 def _fetched(view: View, place: Place, written: crd.RemoteJWKS) -> Findings[nodes.RemoteJwks]:
     """A key set that a server has; Refused while it has not been fetched."""
-    source = _source(view, place, written)
+    source = yield from _source(view, place, written)
     found = view.ask(keysets.state, source)
     if not found.is_known:
         raise Refused(problems.jwks_not_fetched(place, found.fault))
@@ -139,7 +139,7 @@ def _fetched(view: View, place: Place, written: crd.RemoteJWKS) -> Findings[node
     return source
 
 
-def _source(view: View, place: Place, written: crd.RemoteJWKS) -> nodes.RemoteJwks:
+def _source(view: View, place: Place, written: crd.RemoteJWKS) -> Findings[nodes.RemoteJwks]:
     if refusal := uris.refusal(written.uri, ("http", "https")):
         raise Refused(_NOT_VALID[refusal.part](place.at("uri"), refusal.why))
     is_tls = written.uri.lower().startswith("https:")
@@ -147,11 +147,11 @@ def _source(view: View, place: Place, written: crd.RemoteJWKS) -> nodes.RemoteJw
         text = "only a server that is asked by https has a certificate"
         raise Refused(problems.JWKS_SERVER.not_valid(place.at("validation"), text))
     tls = _tls(view, place, written) if is_tls else None
-    timeout = _seconds(place.at("timeout"), written.timeout, problems.jwks_timeout_not_valid)
+    timeout = yield from _timeout(place.at("timeout"), written.timeout)
     at = place.at("cacheDuration")
     refresh = _seconds(at, written.cache_duration, problems.jwks_cache_not_valid)
     family = written.dns_lookup_family
-    return nodes.RemoteJwks(written.uri, tls, timeout or 1.0, refresh, family)
+    return nodes.RemoteJwks(written.uri, tls, timeout, refresh, family)
 
 
 _NOT_VALID: Mapping[str, Constructor] = {
@@ -167,6 +167,13 @@ def _tls(view: View, place: Place, written: crd.RemoteJWKS) -> nodes.UpstreamTls
         return nodes.UpstreamTls(sni=host)
     at = place.at("validation")
     return upstreamtls.checked(view, at, written.validation, problems.JWKS_SERVER, host)
+
+
+def _timeout(place: Place, text: str | None) -> Findings[float]:
+    wanted = _seconds(place, text, problems.jwks_timeout_not_valid) or 1.0
+    if wanted > keysets.LONGEST_FETCH:
+        yield problems.jwks_timeout_too_long(place, keysets.LONGEST_FETCH)
+    return min(wanted, keysets.LONGEST_FETCH)
 
 
 def _seconds(place: Place, text: str | None, not_valid: Constructor) -> float | None:

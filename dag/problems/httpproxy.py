@@ -318,6 +318,12 @@ jwks_cache_not_valid = _token(Contour.RemoteJWKSCacheDurationInvalid)
 jwks_not_fetched = _token(Own.KeysNotFetched)
 
 
+def jwks_timeout_too_long(place: Place, longest: float) -> Problem:
+    """A time that no server of keys is given."""
+    text = f"a request for keys takes {longest:g}s at most, which is used instead"
+    return place.warning(ErrorType.JWTVerificationError, Contour.RemoteJWKSTimeoutInvalid, text)
+
+
 def jwks_not_renewed(place: Place, why: str) -> Problem:
     """A server whose keys are in use, but may be old."""
     text = f"the last key set that was fetched stays in use: {why}"

@@ -22,6 +22,9 @@ V = TypeVar("V")
 Source = nodes.RemoteJwks | nodes.Discovery
 """What is fetched, and from where."""
 
+LONGEST_FETCH = 10.0
+"""Seconds that a request may take at most, whatever its author wrote: others may wait for it."""
+
 EMPTY = '{"keys": []}'
 """A key set without keys: no token is valid."""
 

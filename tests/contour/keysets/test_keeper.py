@@ -2,13 +2,13 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from contour.keysets import keeper
+from contour.keysets import keeper, slots
 from contour.keysets.fetching import FetchError, Request
 from contour.keysets.store import Store
 from dag import nodes
@@ -66,6 +66,26 @@ class Rig:
             while self.rows.get(source) != row:
                 await asyncio.sleep(0.01)
 
+    async def until_asked(self, source: Source, times: int) -> None:
+        """So many times more."""
+        async with asyncio.timeout(30):
+            wanted = self.asked[source] + times
+            while self.asked[source] < wanted:
+                await asyncio.sleep(0.01)
+
+    async def ask(self, sources: Sequence[Source], answer: str | None) -> None:
+        """For new key sets, of servers that answer so."""
+        self.answers |= dict.fromkeys(sources, answer)
+        for it in sources:
+            self.keeper.note(it, HOW)
+        await asyncio.sleep(0.1)
+
+    @asynccontextmanager
+    async def started(self) -> AsyncGenerator[None]:
+        await self.keeper.first(5.0)
+        async with self.running():
+            yield
+
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
         async with asyncio.TaskGroup() as tasks:
@@ -121,6 +141,50 @@ async def test_a_silent_server_delays_neither_the_start_nor_others() -> None:
     rig.keeper.note(TWO, HOW)
     await rig.keeper.first(0.2)
     assert rig.rows == {TWO: KeySet(KEYS)}
+
+
+MANY = 3 * slots.AT_ONCE
+ONE_ORIGIN = [nodes.RemoteJwks(f"http://silent.example.com/{it}") for it in range(MANY)]
+MANY_ORIGINS = [nodes.RemoteJwks(f"http://silent.example.com:{it + 1}/") for it in range(MANY)]
+
+
+@pytest.mark.parametrize("origin", ["http://x.com/", "http://x.com:80/", "HTTP://X.com/a?b"])
+async def test_an_origin_is_asked_for_few_key_sets_at_a_time(origin: str) -> None:
+    rig = Rig()
+    silent = [nodes.RemoteJwks(f"{origin}#{it}") for it in range(MANY)]
+    silent.append(nodes.RemoteJwks("http://x.com/else"))
+    async with rig.started():
+        await rig.ask(silent, None)
+    assert sum(rig.asked[it] for it in silent) == slots.AT_ONCE_OF_ORIGIN
+
+
+async def test_silent_servers_of_one_origin_delay_no_new_key_set() -> None:
+    rig = Rig()
+    async with rig.started():
+        await rig.ask(ONE_ORIGIN, None)
+        rig.keeper.note(TWO, HOW)
+        await rig.until(TWO, KeySet(KEYS))
+
+
+async def test_silent_servers_delay_the_renewal_of_no_other_key_set() -> None:
+    rig = Rig()
+    rig.keeper.note(ONE, HOW)
+    async with rig.started():
+        await rig.ask(MANY_ORIGINS, None)
+        assert sum(rig.asked[it] for it in MANY_ORIGINS) == slots.AT_ONCE
+        await rig.until_asked(ONE, 5)
+
+
+async def test_servers_that_failed_last_time_delay_no_new_key_set() -> None:
+    rig = Rig()
+    async with rig.started():
+        await rig.ask(MANY_ORIGINS, "")
+        for it in MANY_ORIGINS:
+            await rig.until(it, KeySet(fault="answers 500"))
+        rig.answers |= dict.fromkeys(MANY_ORIGINS)
+        await asyncio.sleep(0.1)
+        rig.keeper.note(ONE, HOW)
+        await rig.until_asked(ONE, 5)
 
 
 async def test_what_is_not_wanted_any_more_is_forgotten() -> None:

@@ -103,6 +103,18 @@ def test_a_key_set_of_a_server_is_wanted_and_used_once_it_is_known(
     assert [it.jwks for it in served.virtual_host(engine).jwt_providers] == [expected]
 
 
+@pytest.mark.parametrize("text", ["10001ms", "24h"])
+def test_no_server_of_keys_has_longer_than_10_s_to_answer(text: str) -> None:
+    remote = f"remoteJWKS: {{uri: 'http://keys.com/jwks', timeout: {text}}}"
+    engine = world(host(f"{{name: first, default: true, {remote}}}"))
+    know(engine, nodes.RemoteJwks("http://keys.com/jwks", timeout=10.0), keysets.KeySet(KEYS))
+    assert routes(engine, "a.com") == ["/ -> default/s1:80"]
+    assert messages(engine, "HTTPProxy", "root") == [
+        "?JWTVerificationError/RemoteJWKSTimeoutInvalid: spec.virtualhost.jwtProviders[0]."
+        "remoteJWKS.timeout: a request for keys takes 10s at most, which is used instead"
+    ]
+
+
 def know(engine: Engine, source: nodes.RemoteJwks, found: keysets.KeySet) -> None:
     keysets.write(engine, source, found)
     engine.settle()
