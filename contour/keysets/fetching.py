@@ -15,6 +15,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from contour.keysets import transport
+from contour.keysets.slots import Slot
 from dag.references import jwks, keysets
 from dag.references.keysets import Source, Wanted
 from dag.values import addresses
@@ -28,6 +29,8 @@ class Request(NamedTuple):
 
     source: Source
     how: Wanted
+    slot: Slot
+    """Held by the caller."""
 
 
 class FetchError(Exception):
@@ -75,7 +78,7 @@ def _words(error: BaseException) -> str:
 async def _body(request: Request) -> bytes:
     source = request.source
     connector = aiohttp.TCPConnector(
-        resolver=_Resolver(loopback=request.how.loopback),
+        resolver=_Resolver(request.slot, loopback=request.how.loopback),
         family=_FAMILIES.get(source.family or "", socket.AF_UNSPEC),
         ssl=transport.context(source.tls, request.how.authorities),
         force_close=True,
@@ -104,25 +107,24 @@ async def _bounded(content: aiohttp.StreamReader) -> bytes:
 class _Resolver(AbstractResolver):
     """Resolves a name to the addresses that may be asked."""
 
-    def __init__(self, *, loopback: bool) -> None:
+    def __init__(self, slot: Slot, *, loopback: bool) -> None:
+        self._slot = slot
         self._loopback = loopback
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
         """Raises FetchError if the name leads to none."""
-        loop = asyncio.get_running_loop()
-        every = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, family=family)
-        texts = {str(address[0]): it for it, _, _, _, address in every}
-        faults = [self._fault(text) for text in texts]
-        if texts and all(faults):
+        found = await self._slot.resolved(host, family)
+        faults = [self._fault(text) for _, text in found]
+        if found and all(faults):
             raise FetchError(f"has a name that leads to an address that is {faults[0]}")
         return [
             ResolveResult(
                 hostname=host, host=text, port=port, family=it, proto=0,
                 flags=socket.AI_NUMERICHOST,
             )
-            for (text, it), fault in zip(texts.items(), faults, strict=True) if not fault
+            for (it, text), fault in zip(found, faults, strict=True) if not fault
         ]  # fmt: skip
 
     def _fault(self, text: str) -> str | None:

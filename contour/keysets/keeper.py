@@ -141,8 +141,8 @@ class Keeper:
     async def _attempt(self, source: Source) -> None:
         fault, keys = "", ""
         try:
-            async with self._slots.slot(source, self._standing(source)):
-                keys = await self._fetch(Request(source, self._wanted[source]))
+            async with self._slots.slot(source, self._standing(source)) as slot:
+                keys = await self._fetch(Request(source, self._wanted[source], slot))
         except FetchError as error:
             fault = str(error)
         except Exception:

@@ -4,11 +4,16 @@ What was fetched last time, what is new, and what failed last time have slots of
 however many servers are silent, they delay only one another from their second request on. An
 origin has few of them, and who waits for its origin holds none. Each request ends within
 `keysets.LONGEST_FETCH`, and slots are given in the order in which they were asked for.
+
+The resolver of the machine may be silent for longer, and a thread that asks it cannot be
+interrupted. So a slot is held until its thread has ended, and threads are as few as slots.
 """
 
 import asyncio
+import socket
+import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from enum import Enum, auto
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
@@ -31,6 +36,57 @@ class Standing(Enum):
     FAILED = auto()
 
 
+Address = tuple[socket.AddressFamily, str]
+
+
+class Slot:
+    """What one request holds."""
+
+    def __init__(self, *held: asyncio.Semaphore) -> None:
+        self._held = held
+        self._users = 1
+        """The request, and the threads that it has started."""
+
+    async def resolved(self, host: str, family: socket.AddressFamily) -> list[Address]:
+        """The addresses of a name, without repetition. Raises OSError, or ValueError for what is
+        no name."""
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[list[Address]] = loop.create_future()
+
+        def end(found: list[Address] | Exception) -> None:
+            self.leave()
+            if future.done():
+                return
+            if isinstance(found, Exception):
+                future.set_exception(found)
+            else:
+                future.set_result(found)
+
+        def ask() -> None:
+            answer = _answer(host, family)
+            with suppress(RuntimeError):  # the loop has been closed
+                loop.call_soon_threadsafe(end, answer)
+
+        threading.Thread(target=ask, name=f"look up {host}", daemon=True).start()
+        self._users += 1
+        return await future
+
+    def leave(self) -> None:
+        """One of its users has ended."""
+        self._users -= 1
+        if not self._users:
+            for it in self._held:
+                it.release()
+
+
+def _answer(host: str, family: socket.AddressFamily) -> list[Address] | Exception:
+    try:
+        every = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, family=family)
+    except (OSError, ValueError) as error:
+        return error
+    return list(dict.fromkeys((it, str(address[0])) for it, _, _, _, address in every))
+
+
 class Slots:
     """Those of one process."""
 
@@ -40,12 +96,22 @@ class Slots:
         """While somebody has one of its slots, or waits."""
 
     @asynccontextmanager
-    async def slot(self, source: Source, standing: Standing) -> AsyncIterator[None]:
+    async def slot(self, source: Source, standing: Standing) -> AsyncIterator[Slot]:
         """Waits for a slot, and holds it."""
         fresh = asyncio.Semaphore(AT_ONCE_OF_ORIGIN)
         own = self._of_origins.setdefault((standing, _origin(source.uri)), fresh)
-        async with own, self._every[standing]:
-            yield
+        every = self._every[standing]
+        await own.acquire()
+        try:
+            await every.acquire()
+        except asyncio.CancelledError:
+            own.release()
+            raise
+        slot = Slot(own, every)
+        try:
+            yield slot
+        finally:
+            slot.leave()
 
 
 def _origin(uri: str) -> Origin:

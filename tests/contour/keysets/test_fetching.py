@@ -1,11 +1,16 @@
 """One request for a key set: what servers may answer, and what is told of other answers."""
 
+import asyncio
 import json
+import socket
+import threading
+from typing import Any
 
 import pytest
 from aiohttp import web
 
-from contour.keysets import fetching
+from contour.keysets import fetching, slots
+from contour.keysets.slots import Slot, Standing
 from dag import nodes
 from dag.references import jwks
 from dag.references.keysets import Wanted
@@ -35,7 +40,7 @@ def request(
     port: int, path: str, tls: nodes.UpstreamTls, authority: certificates.Pair = AUTHORITY
 ) -> fetching.Request:
     source = nodes.RemoteJwks(f"https://{ADDRESS}:{port}{path}", tls, timeout=5.0)
-    return fetching.Request(source, Wanted(authority.pem, loopback=True))
+    return fetching.Request(source, Wanted(authority.pem, loopback=True), Slot())
 
 
 async def fetched(path: str, tls: nodes.UpstreamTls, shown: certificates.Pair) -> str:
@@ -128,6 +133,38 @@ async def test_without_validation_any_certificate_will_do() -> None:
 async def test_a_name_may_not_lead_to_the_machine_itself() -> None:
     async with keyserver.serving(ANSWERS, None, "127.0.0.1") as server:
         source = nodes.RemoteJwks(f"http://localhost:{server.port}/good", timeout=5.0)
-        assert await fetching.fetch(fetching.Request(source, Wanted(None, loopback=True)))
+        assert await fetching.fetch(fetching.Request(source, Wanted(None, loopback=True), Slot()))
         with pytest.raises(fetching.FetchError, match="leads to an address that is loopback"):
-            await fetching.fetch(fetching.Request(source, Wanted(None, loopback=False)))
+            await fetching.fetch(fetching.Request(source, Wanted(None, loopback=False), Slot()))
+
+
+async def test_a_silent_resolver_keeps_its_slot_and_delays_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    resolve, ended = socket.getaddrinfo, threading.Event()
+
+    def answer(host: str, *args: Any, **more: Any) -> Any:
+        if host != "localhost":
+            ended.wait(30)
+        return resolve("localhost", *args, **more)
+
+    async def ask(name: str) -> str:
+        source = nodes.RemoteJwks(f"http://{name}:{server.port}/good", timeout=1.0)
+        async with found.slot(source, Standing.NEW) as slot:
+            return await fetching.fetch(fetching.Request(source, Wanted(None, loopback=True), slot))
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    found = slots.Slots()
+    silent = [f"silent{it}.example.com" for it in range(slots.AT_ONCE)]
+    async with keyserver.serving(ANSWERS, None, "127.0.0.1") as server:
+        every = await asyncio.gather(*map(ask, silent[1:]), return_exceptions=True)
+        assert {"does not answer within 1 s" in str(it) for it in every} == {True}
+        assert await ask("localhost"), "one slot is left"
+        with pytest.raises(fetching.FetchError):
+            await ask(silent[0])
+        async with asyncio.TaskGroup() as tasks:
+            waiting = tasks.create_task(ask("localhost"))
+            await asyncio.sleep(0.1)
+            assert not waiting.done(), "no slot is left"
+            ended.set()
+        assert waiting.result()
