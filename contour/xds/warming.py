@@ -57,7 +57,7 @@ class Warming:
         if name.type_url == CLUSTER and any(self._warm((name,))):
             self._gates.open(name, now)
         else:
-            self.has(by, (name.name,), now)
+            self.has(by, by.acknowledged((name.name,)), now)
 
     def acknowledged(self, clusters: Iterable[str], now: float) -> None:
         """Notes the acknowledgement of clusters; it counts unless endpoints or secrets have to be

@@ -148,6 +148,15 @@ def test_a_cluster_that_comes_back_different_is_sent_as_a_change() -> None:
     talk << push(ROUTE, "web", routes="a.test>a b.test>b") >> wait(60) << nothing
 
 
+def test_a_cluster_that_comes_back_waits_for_endpoints_that_are_not_sent_yet() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(B[:2]) << push(CLUSTER, "b") >> subscribe(ENDPOINTS, "b")
+    talk >> publish(world.gone(*B[:2])) << push(ENDPOINTS, removed=["b"])
+    talk >> publish(B[:2]) >> publish(world.gone(*B[:2])) >> publish(B) << nothing
+    talk >> ack(ENDPOINTS) << push(ENDPOINTS, "b") << nothing
+    talk >> ack(ENDPOINTS) << push(ROUTE, "web", routes="a.test>a b.test>b")
+
+
 def test_a_cluster_stays_as_long_as_a_host_that_waits_is_served_from_it() -> None:
     talk = opened(Conversation([*A, *WEB]))
     talk >> publish(world.site("a.test", "new", 3), world.gone(*A[:2])) << push(CLUSTER, "new")
