@@ -146,6 +146,8 @@ class Gates:
     ) -> None:
         """Sends a part that changed, or makes it wait; `before` is what was served until now."""
         name = resource.name.name
+        if to.is_unknown(name) and self._is_lacking(to, name):
+            return
         known = to.overrides_of(name).get(part)
         value = known.value if known else to.sent(name, part, before)
         newest = resource.parts.get(part)

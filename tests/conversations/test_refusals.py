@@ -7,6 +7,7 @@ import pytest
 from contour.envoy import outputs
 from contour.xds import resources
 from contour.xds.acceptance import State
+from contour.xds.quarantine import StandIn
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SECRET, Change, Name
 from tests.contour.xds import world
 from tests.conversations.playbook import (
@@ -53,6 +54,10 @@ def routes(*more: str, count: int = 0) -> str:
 
 def brings(*routes: str) -> Callable[[Push], bool]:
     return lambda push: any(it in push.routes for it in routes)
+
+
+def no_stand_in(_: Name, __: str) -> None:
+    """Nothing is served in the place of a refused part."""
 
 
 def both(*published: list[Change]) -> list[Conversation]:
@@ -248,6 +253,20 @@ def test_all_envoys_that_refuse_the_same_find_it_once() -> None:
     for it in others:
         assert len(refusing(it, brings("b.test>a"))) <= 2
     assert sum(len(it.heard) for it in heard) == 1
+
+
+@pytest.mark.parametrize("stand_in", [no_stand_in, outputs.stand_in])
+def test_a_route_of_unknown_contents_is_left_untouched_when_others_refuse_its_host(
+    stand_in: StandIn,
+) -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk.fleet.quarantine.stand_in = stand_in
+    talk >> publish(world.host("web", "b.test", "a"))
+    other = Conversation(fleet=talk.fleet)
+    other.request(other.client.subscribe(ROUTE, ["web"], web="of an earlier control plane"))
+    other >> publish(BAD[0])
+    refusing(talk, brings("b.test>a"))
+    other << nothing >> publish(world.gone(BAD[0])) << push(ROUTE, "web", routes="a.test>a")
 
 
 def test_a_refused_route_of_unknown_contents_is_left_untouched() -> None:
