@@ -86,10 +86,11 @@ def _changed_one_part(by: Subscription, response: InFlightResponse) -> bool:
         resource = by.resource(name)
         if name in by.dirty or resource is None:
             return False
-        told = (
-            resource.parts.keys() - by.overridden_parts(name) if before.is_whole else before.parts
-        )
-        return len(told) <= 1
+        if not before.is_whole:
+            return len(before.parts) <= 1
+        # What is sent in place of the newest of a part may have been in this response.
+        sent = {**resource.parts, **by.overridden_parts(name)}
+        return sum(it is not None for it in sent.values()) <= 1
     return False
 
 
@@ -131,19 +132,24 @@ def _fallen_back(gates: Gates, by: Subscription, name: str, before: Baseline) ->
     resource = by.resource(name)
     if resource is None:
         return
-    told = {**before.parts, **resource.parts} if before.is_whole else before.parts
-    for part in sorted(told):
-        accepted = before.parts.get(part)
+    # Something may be kept of a part that is refused and not served any more.
+    every = {**before.parts, **resource.parts, **by.overrides_of(name)}
+    for part in sorted(every if before.is_whole else before.parts):
+        accepted, newest = before.parts.get(part), resource.parts.get(part)
         override = by.overrides_of(name).get(part)
         if override is not None:
             override.value = accepted
-            if is_same(accepted, resource.parts.get(part)):
+            if is_same(accepted, newest):
                 by.serve_newest(name, part)
-        elif accepted is None and part == "" and _is_fragment(resource):
+                continue
+            if accepted is not None or not override.refusal:
+                continue
+            by.lift(name, part)  # What was kept was never accepted, so there is nothing to keep.
+        if accepted is None and part == "" and _is_fragment(resource):
             continue  # It cannot be tried without one of the others, so these are tried with it.
-        elif gates.keep_accepted(by, name, part, accepted, resource.parts.get(part)):
+        if gates.keep_accepted(by, name, part, accepted, newest):
             continue
-        elif not is_same(accepted, resource.parts.get(part)):
+        if not is_same(accepted, newest):
             by.override(name, part, Override(accepted))
             yield Suspect(name, part)
 

@@ -29,6 +29,7 @@ from tests.conversations.playbook import (
 )
 
 A = world.site("a.test", "a", 1)
+B = world.site("b.test", "b", 2)
 WEB = [world.route_head("web"), world.listener("http", 80, "web")]
 ROUTES = Name(ROUTE, "web")
 BAD = [world.host("web", f"{it}.test", "a", ["*bad*"]) for it in "bcd"]
@@ -255,6 +256,26 @@ def test_all_envoys_that_refuse_the_same_find_it_once() -> None:
     assert sum(len(it.heard) for it in heard) == 1
 
 
+@pytest.mark.parametrize("others", [[], A[2:]])
+@pytest.mark.parametrize("stand_in", [no_stand_in, outputs.stand_in])
+def test_a_host_that_was_bad_before_is_not_kept_where_it_is_refused_late(
+    stand_in: StandIn, others: list[Change]
+) -> None:
+    late = Conversation([*A[:2], *WEB, *others, BAD[0]])
+    late.fleet.quarantine.stand_in = stand_in
+    late >> subscribe(CLUSTER) << push(CLUSTER, "a")
+    late >> subscribe(ENDPOINTS, "a") << push(ENDPOINTS, "a") >> ack(ENDPOINTS)
+    late >> subscribe(ROUTE, "web")
+    assert late.client.take(late.client.stream.response(0.0) or b"").type_url == ROUTE
+    late >> publish(B[:2], world.host("web", "b.test", "b", ["*worse*"]))
+    early = Conversation(fleet=late.fleet) >> subscribe(ROUTE, "web")
+    refusing(early, brings("b.test>b"))
+    late >> nack(ROUTE, "bad things")
+    refusing(late, brings("b.test>a", "b.test>b"))
+    assert late.client.has[ROUTE] == early.client.has[ROUTE]
+    assert early.observer.heard == [("refused", "b.test", "bad things")]
+
+
 @pytest.mark.parametrize("stand_in", [no_stand_in, outputs.stand_in])
 def test_a_route_of_unknown_contents_is_left_untouched_when_others_refuse_its_host(
     stand_in: StandIn,
@@ -293,7 +314,6 @@ def test_a_cluster_that_only_the_accepted_host_needs_stays_for_it() -> None:
     assert set(newcomer.client.has[CLUSTER]) == {"a", "new"}
 
 
-B = world.site("b.test", "b", 2)
 TLS = Change(Name(SECRET, "tls"), "", resources.part(b"\n\x03tls"))
 ON_B = world.needing(world.listener_to_cluster("tcp", 9, "b"), TLS.name, Name(CLUSTER, "b"))
 ON_A = world.listener_to_cluster("tcp", 9, "a")
