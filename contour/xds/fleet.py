@@ -217,9 +217,10 @@ class Fleet:
             return (Change(key, part, refused.without),)
         for it in envoy.removing(kept):
             self.store.bring_back(it)
-        if not self.store.has_all(kept):
-            kept = None  # only the refuser has what it needs, so it keeps it alone
-        self._spread(self.store.withdraw(key, part, kept))
+        # It has nothing but the stand-in, or alone has what it needs and so keeps it alone.
+        if refusal.is_met_by(kept) or not self.store.has_all(kept):
+            kept = None
+        self._spread(self.store.withdraw(key, part, kept, stand_in))
         return ()
 
     def _is_only_for_older(self, by: Subscription, key: Name) -> bool:

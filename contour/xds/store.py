@@ -92,15 +92,17 @@ class Store:
             del self.last_accepted[name]
         self._unpin(accepted)
 
-    def withdraw(self, name: Name, part: str, kept: Part | None) -> list[Edit]:
-        """Serves what was accepted last in place of a refused part; `kept` is what the Envoy that
-        refuses it has, and comes first."""
-        accepted = kept or self.last_accepted.get(name, {}).get(part)
+    def withdraw(
+        self, name: Name, part: str, kept: Part | None, stand_in: Part | None = None
+    ) -> list[Edit]:
+        """Serves what was accepted last in place of a refused part, or what stands in for it;
+        `kept` is what the Envoy that refuses it has, and comes first."""
+        instead = kept or self.last_accepted.get(name, {}).get(part) or stand_in
         resource = self.types[name.type_url][name.name]
-        if accepted is None and len(resource.parts) == 1:
+        if instead is None and len(resource.parts) == 1:
             self._drop(name)
         else:
-            self._replace(resource, part, accepted)
+            self._replace(resource, part, instead)
         if kept is not None and part in self.last_accepted.get(name, ()):
             self.mark_accepted(name, part)
         return self.settled()

@@ -150,6 +150,29 @@ def test_what_stands_in_for_a_bad_host_is_served_until_it_is_repaired(talk: Conv
     assert refusing(talk, brings("b.test>a", "b.test>*bad*"))[-1].routes == {"a.test>a", "b.test>a"}
 
 
+def test_what_was_accepted_is_served_and_nothing_stands_in_for_it() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk.fleet.quarantine.stand_in = outputs.stand_in
+    talk >> publish(world.host("web", "a.test", "a", ["*bad*"]))
+    newcomer = Conversation(fleet=talk.fleet) >> subscribe(ROUTE, "web")
+    bad = talk.fleet.store.types[ROUTE]["web"].version()
+    refusing(newcomer, lambda _: newcomer.client.has[ROUTE].get("web") == bad)
+    assert newcomer.client.has == {ROUTE: {"web": talk.client.has[ROUTE]["web"]}}
+
+
+def test_where_only_the_refuser_can_keep_what_it_has_others_are_served_the_stand_in() -> None:
+    talk = Conversation([*A, *B, *WEB]) >> subscribe(ROUTE, "web")
+    talk.fleet.quarantine.stand_in = outputs.stand_in
+    talk << push(ROUTE, "web", routes="a.test>a b.test>b")
+    had = talk.client.has[ROUTE]
+    talk >> publish(world.host("web", "b.test", "a"), world.gone(*B[:2])) >> reconnect(DeltaClient)
+    talk >> publish(BAD[0])
+    talk.request(talk.client.subscribe(ROUTE, ["web"], **had))
+    assert refusing(talk, brings("b.test>a"))[-1].routes == {"a.test>a", "b.test>b"}
+    newcomer = Conversation(fleet=talk.fleet) >> subscribe(ROUTE, "web")
+    newcomer << push(ROUTE, "web", routes="a.test>a b.test>")
+
+
 def test_what_stands_in_for_a_bad_host_is_for_newcomers_too_and_goes_with_it() -> None:
     talk = opened(Conversation([*A, *WEB]))
     talk.fleet.quarantine.stand_in = outputs.stand_in
