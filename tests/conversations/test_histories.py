@@ -19,6 +19,7 @@ from tests.conversations.playbook import DeltaClient, SotwClient
 
 FQDNS = [f"h{it}.test" for it in range(6)]
 CLUSTERS = [f"c{it}" for it in range(5)]
+SEEDS = [*range(40), 124, 130, 220, 299, 324, 421, 517, 1292]
 
 
 class History:
@@ -196,11 +197,11 @@ def check_settled(history: History, envoy: ModelEnvoy) -> None:
     assert history.fleet.acceptance.is_settled
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_promise_holds_in_a_random_history(seed: int) -> None:
     check(seed, steps=150)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_a_host_that_is_refused_from_the_start_is_closed_in_a_random_history(seed: int) -> None:
     check(seed, steps=150, stand_in=outputs.stand_in)
