@@ -73,6 +73,7 @@ def verdict(by: Subscription, search: Search) -> dict[Suspect, str] | None:
     if search.queue or by.in_flight:
         return None
     by.search = None
+    by.settle({it.name for it in search.blamed})  # except those that are still held back
     return search.blamed
 
 

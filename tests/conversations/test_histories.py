@@ -19,7 +19,7 @@ from tests.conversations.playbook import DeltaClient, SotwClient
 
 FQDNS = [f"h{it}.test" for it in range(6)]
 CLUSTERS = [f"c{it}" for it in range(5)]
-SEEDS = [*range(40), 124, 130, 220, 299, 324, 421, 517, 1292]
+SEEDS = [*range(40), 124, 130, 220, 299, 324, 421, 517, 1292, 1848, 1968, 2131]
 
 
 class History:

@@ -313,6 +313,17 @@ def test_a_route_of_unknown_contents_is_left_untouched_when_others_refuse_its_ho
     other << nothing >> publish(world.gone(BAD[0])) << push(ROUTE, "web", routes="a.test>a")
 
 
+def test_nothing_is_pending_where_a_host_is_refused_that_others_refused_first() -> None:
+    late = Conversation([*A, *WEB]) >> subscribe(ROUTE, "web")
+    late << push(ROUTE, "web", routes="a.test>a")
+    late >> publish(world.host("web", "a.test", "a", ["*bad*"])) >> ack(ROUTE)
+    late << push(ROUTE, "web", routes="a.test>a") >> nack(ROUTE, "bad things")
+    early = Conversation(fleet=late.fleet) >> subscribe(ROUTE, "web")
+    refusing(early, brings("a.test>a"))
+    late << nothing
+    assert late.fleet.acceptance.is_settled
+
+
 def test_a_refused_route_of_unknown_contents_is_left_untouched() -> None:
     talk = Conversation([*A, *WEB, *BAD])
     talk >> subscribe(CLUSTER) << push(CLUSTER, "a")
