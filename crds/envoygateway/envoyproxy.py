@@ -28,15 +28,16 @@ def _ignored(instead: str) -> Unserved:
 class EnvoyService:
     """The Service in front of the Envoys."""
 
-    type: Literal["ClusterIP", "LoadBalancer", "NodePort"] = "LoadBalancer"
-    """The type of the Service. The default is LoadBalancer."""
+    type: Literal["ClusterIP", "LoadBalancer", "NodePort"] | None = None
+    """The type of the Service. If nobody sets it, it is LoadBalancer."""
     annotations: dict[str, str] = Field(default_factory=dict)
     """Annotations of the Service."""
     labels: dict[str, str] = Field(default_factory=dict)
     """Labels of the Service. Those by which this project knows its objects cannot be set."""
-    external_traffic_policy: Literal["Local", "Cluster"] = "Local"
-    """With Local, the default, Envoy sees the client's address, and only nodes with an Envoy accept
-    traffic; with Cluster every node accepts it. It has no effect with ClusterIP."""
+    external_traffic_policy: Literal["Local", "Cluster"] | None = None
+    """With Local, Envoy sees the client's address, and only nodes with an Envoy accept traffic;
+    with Cluster every node accepts it. If nobody sets it, it is Local. It has no effect with
+    ClusterIP."""
     load_balancer_class: str = ""
     """The implementation of the load balancer, allowed only with LoadBalancer. Kubernetes does not
     let it change."""
@@ -63,7 +64,7 @@ class EnvoyHpa:
     """A HorizontalPodAutoscaler, which decides the number of Envoys of a Deployment."""
 
     min_replicas: Positive32 | None = None
-    """The smallest number of Envoys. The default is 1."""
+    """The smallest number of Envoys. If nobody sets it, it is 1."""
     max_replicas: Positive32
     """The largest number of Envoys, at least `minReplicas`."""
     metrics: tuple[Opaque, ...] = ()

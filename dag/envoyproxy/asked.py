@@ -9,11 +9,21 @@ from dataclasses import field
 from typing import Literal, NamedTuple
 
 from crds.custombootstrap import CustomBootstrap
-from crds.fleetdetails import Details, Pods
+from crds.fleetdetails import Autoscaler, Budget, Details, Pods, Service
+from crds.raw import Raw
 from crds.records import dataclass, replace
-from crds.workloads import NetworkPublishing, Placement, Resources, Toleration, Workload
+from crds.workloads import (
+    LoadBalancer,
+    NetworkPublishing,
+    NodePort,
+    Placement,
+    Resources,
+    Toleration,
+    Workload,
+)
 
 LogLevel = Literal["trace", "debug", "info", "warn", "error", "critical", "off"]
+ServiceType = Literal["LoadBalancerService", "NodePortService", "ClusterIPService"]
 
 
 class OwnBootstrap(NamedTuple):
@@ -37,6 +47,30 @@ class Shape(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Publishing:
+    """What an EnvoyProxy sets of the Service in front, in either of its two spellings."""
+
+    type: ServiceType | None = None
+    external_traffic_policy: Literal["Local", "Cluster"] | None = None
+    ip_family_policy: Literal["SingleStack", "PreferDualStack", "RequireDualStack"] | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict[str, str])
+    load_balancer: LoadBalancer | None = None
+    node_ports: tuple[NodePort, ...] = ()
+    details: Service = field(default_factory=Service)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Autoscaling:
+    """What it sets of the autoscaler."""
+
+    max_replicas: int
+    min_replicas: int | None = None
+    """At most `max_replicas`."""
+    metrics: tuple[Raw, ...] = ()
+    behavior: Raw = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What an EnvoyProxy sets. What is None or empty it leaves to others."""
 
@@ -47,8 +81,10 @@ class Asked:
     tolerations: tuple[Toleration, ...] = ()
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     log_level: LogLevel | None = None
-    publishing: NetworkPublishing | None = None
-    details: Details = field(default_factory=Details)
+    publishing: Publishing = field(default_factory=Publishing)
+    pods: Pods = field(default_factory=Pods)
+    autoscaler: Autoscaling | None = None
+    budget: Budget | None = None
     bootstrap: OwnBootstrap | None = None
     powers: tuple[str, ...] = ()
     """The paths of the fields that it sets and that only the EnvoyProxy of a class may set."""
@@ -57,14 +93,13 @@ class Asked:
 def applied(shape: Shape, asked: Asked) -> Shape:
     """What the fleet is to be when an EnvoyProxy applies to it, too."""
     return Shape(
-        publishing=asked.publishing or shape.publishing or _USUAL,
+        publishing=_publishing(shape.publishing or _USUAL, asked.publishing),
         workload=_workload(shape.workload or Workload(), asked),
         details=Details(
-            pods=_pods(shape.details.pods, asked.details.pods),
-            # Who says how the Service is, says it as a whole.
-            service=asked.details.service if asked.publishing else shape.details.service,
-            autoscaler=asked.details.autoscaler or shape.details.autoscaler,
-            budget=asked.details.budget or shape.details.budget,
+            pods=_pods(shape.details.pods, asked.pods),
+            service=_service(shape.details.service, asked.publishing.details),
+            autoscaler=_autoscaler(shape.details.autoscaler, asked.autoscaler),
+            budget=asked.budget or shape.details.budget,
         ),
         bootstrap=asked.bootstrap or shape.bootstrap,
     )
@@ -72,6 +107,46 @@ def applied(shape: Shape, asked: Asked) -> Shape:
 
 _USUAL = NetworkPublishing(type="LoadBalancerService")
 """What users of the kind know as its default."""
+
+
+def _publishing(found: NetworkPublishing, asked: Publishing) -> NetworkPublishing:
+    return replace(
+        found,
+        type=asked.type or found.type,
+        external_traffic_policy=asked.external_traffic_policy or found.external_traffic_policy,
+        ip_family_policy=asked.ip_family_policy or found.ip_family_policy,
+        service_annotations={**found.service_annotations, **asked.annotations},
+        load_balancer=asked.load_balancer or found.load_balancer,
+        node_ports=asked.node_ports or found.node_ports,
+    )
+
+
+def _service(found: Service, asked: Service) -> Service:
+    has_node_ports = asked.allocate_load_balancer_node_ports
+    if has_node_ports is None:
+        has_node_ports = found.allocate_load_balancer_node_ports
+    return Service(
+        labels={**found.labels, **asked.labels},
+        load_balancer_class=asked.load_balancer_class or found.load_balancer_class,
+        load_balancer_ip=asked.load_balancer_ip or found.load_balancer_ip,
+        load_balancer_source_ranges=(
+            asked.load_balancer_source_ranges or found.load_balancer_source_ranges
+        ),
+        allocate_load_balancer_node_ports=has_node_ports,
+    )
+
+
+def _autoscaler(found: Autoscaler | None, asked: Autoscaling | None) -> Autoscaler | None:
+    if asked is None:
+        return found
+    before = found or Autoscaler(max_replicas=asked.max_replicas)
+    return Autoscaler(
+        max_replicas=asked.max_replicas,
+        # The bound that is asked for now holds, also below the one that was asked for before.
+        min_replicas=min(asked.min_replicas or before.min_replicas, asked.max_replicas),
+        metrics=asked.metrics or before.metrics,
+        behavior=asked.behavior or before.behavior,
+    )
 
 
 def _workload(found: Workload, asked: Asked) -> Workload:
@@ -85,10 +160,19 @@ def _workload(found: Workload, asked: Asked) -> Workload:
         found,
         type=asked.type or found.type,
         replicas=found.replicas if asked.replicas is None else asked.replicas,
-        resources=asked.resources or found.resources,
+        resources=_resources(found.resources, asked.resources),
         placement=placement if placement != Placement() else found.placement,
         pod_annotations={**found.pod_annotations, **asked.annotations},
         log_level=asked.log_level or found.log_level,
+    )
+
+
+def _resources(found: Resources | None, asked: Resources | None) -> Resources | None:
+    if found is None or asked is None:
+        return asked or found
+    return Resources(
+        requests={**found.requests, **asked.requests},
+        limits={**found.limits, **asked.limits},
     )
 
 

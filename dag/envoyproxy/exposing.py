@@ -2,20 +2,18 @@
 
 import ipaddress
 from collections.abc import Callable, Iterator, Mapping
-from typing import Literal
 
 from crds.envoygateway.envoyproxy import EnvoyProxySpec, EnvoyService
 from crds.fleetdetails import Service
 from crds.workloads import NetworkPublishing
 from dag.configuration import publishing
 from dag.envoyproxy import labels
+from dag.envoyproxy.asked import Publishing, ServiceType
 from dag.problems import Problem
 from dag.problems import envoyproxy as problems
 from dag.problems.places import Findings, Place
 
-_ServiceType = Literal["LoadBalancerService", "NodePortService", "ClusterIPService"]
-
-_TYPES: Mapping[str, _ServiceType] = {
+_TYPES: Mapping[str, ServiceType] = {
     "LoadBalancer": "LoadBalancerService",
     "NodePort": "NodePortService",
     "ClusterIP": "ClusterIPService",
@@ -24,24 +22,35 @@ _TYPES: Mapping[str, _ServiceType] = {
 
 def published(
     spec: Place, given: EnvoyProxySpec, service: EnvoyService | None
-) -> Findings[tuple[NetworkPublishing | None, Service]]:
-    """How the fleet is published; None if nothing is said of it."""
+) -> Findings[Publishing]:
+    """What is said of how the fleet is published."""
     at = spec.at("provider").at("kubernetes").at("envoyService")
     if given.network_publishing is not None:
         if service is not None:
             text = "cannot be set together with provider.kubernetes.envoyService"
             yield problems.invalid_value(spec.at("networkPublishing"), text)
         yield from _network_publishing(spec.at("networkPublishing"), given.network_publishing)
-        return given.network_publishing, Service()
+        return _as_in_a_configuration(given.network_publishing)
     if service is None:
-        return None, Service()
+        return Publishing()
     yield from _errors(at, service)
-    found = NetworkPublishing(
-        type=_TYPES[service.type],
+    return Publishing(
+        type=_TYPES[service.type] if service.type is not None else None,
         external_traffic_policy=service.external_traffic_policy,
-        service_annotations=service.annotations,
+        annotations=service.annotations,
+        details=_details(service),
     )
-    return found, _details(service)
+
+
+def _as_in_a_configuration(given: NetworkPublishing) -> Publishing:
+    return Publishing(
+        type=given.type,
+        external_traffic_policy=given.external_traffic_policy,
+        ip_family_policy=given.ip_family_policy,
+        annotations=given.service_annotations,
+        load_balancer=given.load_balancer,
+        node_ports=given.node_ports,
+    )
 
 
 def _network_publishing(at: Place, given: NetworkPublishing) -> Iterator[Problem]:
@@ -61,7 +70,7 @@ def _errors(at: Place, given: EnvoyService) -> Iterator[Problem]:
         "allocateLoadBalancerNodePorts": given.allocate_load_balancer_node_ports is not None,
     }
     for name, is_set in of_balancers.items():
-        if is_set and given.type != "LoadBalancer":
+        if is_set and given.type not in ("LoadBalancer", None):
             yield problems.invalid_value(
                 at.at(name), f"is only for type LoadBalancer, not {given.type}"
             )

@@ -16,10 +16,10 @@ from crds.envoygateway.envoyproxy import (
     KubernetesProvider,
     Logging,
 )
-from crds.fleetdetails import Autoscaler, Budget, Details
+from crds.fleetdetails import Budget
 from crds.unserved import unserved
 from dag.envoyproxy import exposing, pods
-from dag.envoyproxy.asked import Asked, LogLevel, OwnBootstrap
+from dag.envoyproxy.asked import Asked, Autoscaling, LogLevel, OwnBootstrap
 from dag.envoyproxy.components import COMPONENTS
 from dag.problems import Problem
 from dag.problems import envoyproxy as problems
@@ -42,15 +42,11 @@ def _asked(at: Place, spec: EnvoyProxySpec) -> Findings[Asked]:
     yield from _provider(at.at("provider"), spec)
     given = (spec.provider.kubernetes if spec.provider else None) or KubernetesProvider()
     inner = at.at("provider").at("kubernetes")
-    publishing, service = yield from exposing.published(at, spec, given.envoy_service)
+    publishing = yield from exposing.published(at, spec, given.envoy_service)
     workload = yield from pods.workload(inner, given)
     level, levels = yield from _levels(at.at("logging").at("level"), spec.logging or Logging())
-    details = Details(
-        pods=pods.with_levels(workload.pods, levels),
-        service=service,
-        autoscaler=(yield from _autoscaler(inner.at("envoyHpa"), given.envoy_hpa)),
-        budget=(yield from _budget(inner.at("envoyPDB"), given.envoy_pdb)),
-    )
+    autoscaler = yield from _autoscaler(inner.at("envoyHpa"), given.envoy_hpa)
+    budget = yield from _budget(inner.at("envoyPDB"), given.envoy_pdb)
     custom = yield from _bootstrap(at.at("bootstrap"), spec.bootstrap)
     is_deployment = bool(given.envoy_hpa or given.envoy_pdb) and workload.type is None
     return Asked(
@@ -62,7 +58,9 @@ def _asked(at: Place, spec: EnvoyProxySpec) -> Findings[Asked]:
         annotations=workload.pod.annotations,
         log_level=level,
         publishing=publishing,
-        details=details,
+        pods=pods.with_levels(workload.pods, levels),
+        autoscaler=autoscaler,
+        budget=budget,
         bootstrap=custom,
         powers=(*workload.powers, *([at.at("bootstrap").path] if custom else ())),
     )
@@ -112,16 +110,16 @@ def _levels(at: Place, given: Logging) -> Findings[tuple[LogLevel | None, dict[s
     return usual, found
 
 
-def _autoscaler(at: Place, given: EnvoyHpa | None) -> Findings[Autoscaler | None]:
+def _autoscaler(at: Place, given: EnvoyHpa | None) -> Findings[Autoscaling | None]:
     if given is None:
         return None
     least = given.min_replicas or 1
     if given.max_replicas < least:
         text = f"must not be less than minReplicas, which is {least}"
         yield problems.invalid_value(at.at("maxReplicas"), text)
-    return Autoscaler(
+    return Autoscaling(
         max_replicas=given.max_replicas,
-        min_replicas=least,
+        min_replicas=given.min_replicas,
         metrics=given.metrics,
         behavior=given.behavior or {},
     )

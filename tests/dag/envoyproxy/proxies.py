@@ -1,5 +1,7 @@
 """Short ways to write EnvoyProxies, and what is read of one."""
 
+from functools import reduce
+
 import yaml
 
 from crds.decode import Decoded, decode
@@ -42,9 +44,9 @@ def asked(spec: str) -> Asked:
     return found
 
 
-def shape(spec: str) -> Shape:
-    """What it makes of a fleet of which nothing else is said."""
-    return applied(Shape(), asked(spec))
+def shape(*specs: str) -> Shape:
+    """What they make of a fleet of which nothing else is said, the nearest last."""
+    return reduce(applied, map(asked, specs), Shape())
 
 
 def refusals(spec: str) -> list[str]:

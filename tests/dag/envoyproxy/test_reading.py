@@ -29,9 +29,9 @@ POD = "spec/template/spec"
 ENVOY = f"{POD}/containers/1"
 
 
-def objects(spec: str) -> dict[str, Document]:
-    """What there is to be in a cluster, by kind."""
-    publishing, workload, details, bootstrap = shape(spec)
+def objects(*specs: str) -> dict[str, Document]:
+    """What there is to be in a cluster, by kind, where these apply, the nearest last."""
+    publishing, workload, details, bootstrap = shape(*specs)
     assert workload is not None
     fleet = replace(
         FLEET, publishing=publishing, workload=workload, details=details, bootstrap=bootstrap
@@ -238,6 +238,112 @@ ROWS: list[tuple[str, str, str, Any]] = [
 def test_what_is_set_arrives(spec: str, kind: str, path: str, expected: Any) -> None:
     assert at(objects(spec)[kind], path) == expected
     assert told(spec) == []
+
+
+_LABELS = "pod: {labels: {z: z}}"
+_ANOTHER_FIELD = {
+    "Deployment": deployment(_LABELS),
+    "DaemonSet": of_daemon_set(_LABELS),
+    "Service": service("labels: {z: z}"),
+    "HorizontalPodAutoscaler": kubernetes("envoyHpa: {maxReplicas: 5}"),
+    "PodDisruptionBudget": deployment(_LABELS),
+}
+
+
+@pytest.mark.parametrize(("spec", "kind", "path", "expected"), ROWS)
+def test_what_is_set_stays_where_a_nearer_one_sets_another_field(
+    spec: str, kind: str, path: str, expected: Any
+) -> None:
+    assert at(objects(spec, _ANOTHER_FIELD[kind])[kind], path) == expected
+
+
+def of_configuration(text: str) -> str:
+    return f"networkPublishing: {{{text}}}"
+
+
+_INTERNAL = "loadBalancer: {scope: Internal, providerParameters: {type: AWS}}"
+_AWS = "service.beta.kubernetes.io/aws-load-balancer"
+
+
+@pytest.mark.parametrize(
+    ("spec", "nearer", "kind", "path", "expected"),
+    [
+        (
+            service("type: NodePort"),
+            service("type: ClusterIP"),
+            "Service",
+            "spec/type",
+            "ClusterIP",
+        ),
+        (
+            service("externalTrafficPolicy: Cluster"),
+            service("externalTrafficPolicy: Local"),
+            "Service",
+            "spec/externalTrafficPolicy",
+            "Local",
+        ),
+        (
+            service("loadBalancerSourceRanges: [192.0.2.0/24]"),
+            of_configuration("type: LoadBalancerService"),
+            "Service",
+            "spec/loadBalancerSourceRanges",
+            ["192.0.2.0/24"],
+        ),
+        (
+            service("loadBalancerSourceRanges: [192.0.2.0/24]"),
+            service("loadBalancerSourceRanges: [198.51.100.0/24]"),
+            "Service",
+            "spec/loadBalancerSourceRanges",
+            ["198.51.100.0/24"],
+        ),
+        (
+            service("annotations: {a: a, b: a}"),
+            service("annotations: {b: b}"),
+            "Service",
+            "metadata/annotations",
+            {"a": "a", "b": "b"},
+        ),
+        (
+            of_configuration(f"type: LoadBalancerService, {_INTERNAL}"),
+            service("labels: {a: b}"),
+            "Service",
+            "metadata/annotations",
+            {f"{_AWS}-backend-protocol": "tcp", f"{_AWS}-internal": "true"},
+        ),
+        (
+            of_configuration("type: ClusterIPService, ipFamilyPolicy: RequireDualStack"),
+            service("type: NodePort"),
+            "Service",
+            "spec/ipFamilyPolicy",
+            "RequireDualStack",
+        ),
+        (
+            kubernetes("envoyHpa: {minReplicas: 4, maxReplicas: 9}"),
+            kubernetes("envoyHpa: {maxReplicas: 3}"),
+            "HorizontalPodAutoscaler",
+            "spec/minReplicas",
+            3,
+        ),
+        (
+            kubernetes("envoyPDB: {minAvailable: 1}"),
+            kubernetes("envoyPDB: {maxUnavailable: 1}"),
+            "PodDisruptionBudget",
+            "spec/maxUnavailable",
+            1,
+        ),
+        (
+            deployment("container: {resources: {limits: {cpu: 1, memory: 1Gi}}}"),
+            deployment("container: {resources: {requests: {cpu: 1m}, limits: {cpu: 2}}}"),
+            "Deployment",
+            f"{ENVOY}/resources",
+            {"requests": {"cpu": "1m"}, "limits": {"cpu": "2", "memory": "1Gi"}},
+        ),
+    ],
+)
+def test_the_nearest_one_changes_what_it_sets(
+    spec: str, nearer: str, kind: str, path: str, expected: Any
+) -> None:
+    assert at(objects(spec, nearer)[kind], path) == expected
 
 
 @pytest.mark.parametrize("spec", sorted({it[0] for it in ROWS}))
