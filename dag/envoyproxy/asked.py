@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Literal, NamedTuple
 
+from crds import raw
 from crds.custombootstrap import CustomBootstrap
 from crds.fleetdetails import Autoscaler, Budget, Details, Pods, Service
 from crds.raw import Raw
@@ -83,6 +84,7 @@ class Asked:
     log_level: LogLevel | None = None
     publishing: Publishing = field(default_factory=Publishing)
     pods: Pods = field(default_factory=Pods)
+    """Their strategy has the fields that are set, and is for the type that is set beside it."""
     autoscaler: Autoscaling | None = None
     budget: Budget | None = None
     bootstrap: OwnBootstrap | None = None
@@ -92,11 +94,17 @@ class Asked:
 
 def applied(shape: Shape, asked: Asked) -> Shape:
     """What the fleet is to be when an EnvoyProxy applies to it, too."""
+    before = shape.workload or Workload()
+    workload = _workload(before, asked)
+    pods = shape.details.pods
+    if workload.type != before.type:
+        # A strategy for the other kind is none for this one.
+        pods = replace(pods, strategy={})
     return Shape(
         publishing=_publishing(shape.publishing or _USUAL, asked.publishing),
-        workload=_workload(shape.workload or Workload(), asked),
+        workload=workload,
         details=Details(
-            pods=_pods(shape.details.pods, asked.pods),
+            pods=_pods(pods, asked.pods, workload),
             service=_service(shape.details.service, asked.publishing.details),
             autoscaler=_autoscaler(shape.details.autoscaler, asked.autoscaler),
             budget=asked.budget or shape.details.budget,
@@ -176,7 +184,7 @@ def _resources(found: Resources | None, asked: Resources | None) -> Resources | 
     )
 
 
-def _pods(found: Pods, asked: Pods) -> Pods:
+def _pods(found: Pods, asked: Pods, workload: Workload) -> Pods:
     names_image = bool(asked.image or asked.image_repository)
     by_image = asked if names_image else found
     return Pods(
@@ -194,6 +202,21 @@ def _pods(found: Pods, asked: Pods) -> Pods:
         priority_class_name=asked.priority_class_name or found.priority_class_name,
         pod_security_context=asked.pod_security_context or found.pod_security_context,
         security_context=asked.security_context or found.security_context,
-        strategy=asked.strategy or found.strategy,
+        strategy=_strategy(found.strategy, asked.strategy, _ROLLING_UPDATES[workload.type]),
         log_levels={**found.log_levels, **asked.log_levels},
     )
+
+
+# The defaults of Kubernetes, which the API server would write.
+_ROLLING_UPDATES: Mapping[str, Raw] = {
+    "Deployment": {"maxSurge": "25%", "maxUnavailable": "25%"},
+    "DaemonSet": {"maxSurge": 0, "maxUnavailable": 1},
+}
+
+
+def _strategy(found: Raw, asked: Raw, usual: Raw) -> Raw:
+    """Of pods of one kind of workload."""
+    if asked.get("type") != "RollingUpdate":
+        return asked or found
+    before, said = (raw.mapping(it.get("rollingUpdate")) for it in (found, asked))
+    return {**asked, "rollingUpdate": {**usual, **before, **said}}

@@ -52,11 +52,11 @@ class Workload:
 def workload(at: Place, given: KubernetesProvider) -> Findings[Workload]:
     """Of the Deployment, or else of the DaemonSet, of an EnvoyProxy."""
     if given.envoy_deployment is not None:
-        found = yield from _of(at.at("envoyDeployment"), given.envoy_deployment, _DEPLOYMENT)
+        found = yield from _of(at.at("envoyDeployment"), given.envoy_deployment)
         replicas = given.envoy_deployment.replicas
         return replace(found, type="Deployment", replicas=replicas)
     if given.envoy_daemon_set is not None:
-        found = yield from _of(at.at("envoyDaemonSet"), given.envoy_daemon_set, _DAEMON_SET)
+        found = yield from _of(at.at("envoyDaemonSet"), given.envoy_daemon_set)
         return replace(found, type="DaemonSet")
     return Workload()
 
@@ -78,16 +78,12 @@ def amount(at: Place, given: int | str | None) -> Iterator[Problem]:
 
 _PERCENTAGE = re.compile(r"(100|[1-9]?[0-9])%")
 
-# The defaults of Kubernetes, which the API server would write.
-_DEPLOYMENT: Raw = {"maxSurge": "25%", "maxUnavailable": "25%"}
-_DAEMON_SET: Raw = {"maxSurge": 0, "maxUnavailable": 1}
 
-
-def _of(at: Place, given: EnvoyDeployment | EnvoyDaemonSet, usual: Raw) -> Findings[Workload]:
+def _of(at: Place, given: EnvoyDeployment | EnvoyDaemonSet) -> Findings[Workload]:
     pod, container = at.at("pod"), at.at("container")
     yield from _pod(pod, given.pod)
     yield from _container(container, given.container, given.pod.volumes)
-    strategy = yield from _strategy(at.at("strategy"), given.strategy, usual)
+    strategy = yield from _strategy(at.at("strategy"), given.strategy)
     return Workload(
         resources=given.container.resources,
         pod=given.pod,
@@ -183,9 +179,8 @@ def _closed(context: Raw) -> Raw:
     return {**context, "capabilities": {"drop": ["ALL"], **kept}}
 
 
-def _strategy(
-    at: Place, given: DeploymentStrategy | DaemonSetStrategy | None, usual: Raw
-) -> Findings[Raw]:
+def _strategy(at: Place, given: DeploymentStrategy | DaemonSetStrategy | None) -> Findings[Raw]:
+    """The fields of it that are set."""
     if given is None:
         return {}
     rolling = given.rolling_update
@@ -198,5 +193,5 @@ def _strategy(
     said = {"maxSurge": rolling.max_surge, "maxUnavailable": rolling.max_unavailable}
     for name, it in said.items():
         yield from amount(at.at("rollingUpdate").at(name), it)
-    found = {**usual, **{key: it for key, it in said.items() if it is not None}}
+    found = {key: it for key, it in said.items() if it is not None}
     return {"type": given.type, "rollingUpdate": found}

@@ -263,6 +263,7 @@ def of_configuration(text: str) -> str:
 
 _INTERNAL = "loadBalancer: {scope: Internal, providerParameters: {type: AWS}}"
 _AWS = "service.beta.kubernetes.io/aws-load-balancer"
+_SURGE = "rollingUpdate: {maxSurge: 3}"
 
 
 @pytest.mark.parametrize(
@@ -337,6 +338,41 @@ _AWS = "service.beta.kubernetes.io/aws-load-balancer"
             "Deployment",
             f"{ENVOY}/resources",
             {"requests": {"cpu": "1m"}, "limits": {"cpu": "2", "memory": "1Gi"}},
+        ),
+        (
+            deployment(f"strategy: {{{_SURGE}}}"),
+            deployment("strategy: {rollingUpdate: {maxUnavailable: 0}}"),
+            "Deployment",
+            "spec/strategy/rollingUpdate",
+            {"maxSurge": 3, "maxUnavailable": 0},
+        ),
+        (
+            deployment(f"strategy: {{{_SURGE}}}"),
+            deployment("strategy: {type: Recreate}"),
+            "Deployment",
+            "spec/strategy",
+            {"type": "Recreate"},
+        ),
+        (
+            deployment("strategy: {type: Recreate}"),
+            of_daemon_set(""),
+            "DaemonSet",
+            "spec/updateStrategy",
+            {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "10%"}},
+        ),
+        (
+            deployment(f"strategy: {{{_SURGE}}}"),
+            of_daemon_set("strategy: {rollingUpdate: {maxUnavailable: 2}}"),
+            "DaemonSet",
+            "spec/updateStrategy/rollingUpdate",
+            {"maxSurge": 0, "maxUnavailable": 2},
+        ),
+        (
+            of_daemon_set("strategy: {type: OnDelete}"),
+            kubernetes("envoyPDB: {minAvailable: 1}"),
+            "Deployment",
+            "spec/strategy/type",
+            "RollingUpdate",
         ),
     ],
 )
