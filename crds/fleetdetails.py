@@ -25,7 +25,7 @@ class Pods:
     """Of Envoy's image; its tag is the usual one."""
     image_pull_secrets: tuple[Raw, ...] = ()
     env: tuple[Raw, ...] = ()
-    """Of the container of Envoy."""
+    """Of the container of Envoy, beside the usual ones, over which they win."""
     volumes: tuple[Raw, ...] = ()
     """Beside the usual ones."""
     volume_mounts: tuple[Raw, ...] = ()

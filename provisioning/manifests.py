@@ -6,7 +6,7 @@ is made up, and nothing is empty that an API server would leave out.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from pydantic import TypeAdapter
 
@@ -278,6 +278,7 @@ def fleet(given: Fleet) -> list[Document]:
         "workload": workload,
         "replicas": _replicas(given),
         "pods": given.details.pods,
+        "variables": _variables(given.details.pods.env),
         "autoscaler": given.details.autoscaler,
         "budget": _budget(given.details.budget),
         "publishing": given.publishing,
@@ -325,6 +326,19 @@ def _replicas(given: Fleet) -> int:
     if scaler is None:
         return asked
     return min(max(asked, scaler.min_replicas), scaler.max_replicas)
+
+
+def _variables(asked: Sequence[Raw]) -> list[Raw]:
+    """Of the container of Envoy; those that are asked for win."""
+    is_asked = any(it.get("name") == _NAMESPACE["name"] for it in asked)
+    return [*asked] if is_asked else [_NAMESPACE, *asked]
+
+
+# For spans, beside HOSTNAME, which every container has.
+_NAMESPACE: Raw = {
+    "name": "CONTOUR_NAMESPACE",
+    "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}},
+}
 
 
 def _budget(given: fleetdetails.Budget | None) -> Raw:

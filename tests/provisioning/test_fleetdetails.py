@@ -29,11 +29,19 @@ def found(document: Any, path: str) -> Any:
 
 _POD = "spec/template/spec"
 _ENVOY = f"{_POD}/containers/1"
+_A: Raw = {"name": "A", "value": "b"}
+_NAMESPACE: Raw = {
+    "name": "CONTOUR_NAMESPACE",
+    "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}},
+}
+_OTHER_NAMESPACE: Raw = {"name": "CONTOUR_NAMESPACE", "value": "other"}
 
 _PODS: list[tuple[str, Any, str, Any]] = [
     ("labels", {"team": "a"}, "spec/template/metadata/labels/team", "a"),
     ("image_pull_secrets", ({"name": "s"},), f"{_POD}/imagePullSecrets", [{"name": "s"}]),
-    ("env", ({"name": "A", "value": "b"},), f"{_ENVOY}/env", [{"name": "A", "value": "b"}]),
+    ("env", (), f"{_ENVOY}/env", [_NAMESPACE]),
+    ("env", (_A,), f"{_ENVOY}/env", [_NAMESPACE, _A]),
+    ("env", (_OTHER_NAMESPACE, _A), f"{_ENVOY}/env", [_OTHER_NAMESPACE, _A]),
     ("volumes", ({"name": "v", "emptyDir": {}},), f"{_POD}/volumes/3/name", "v"),
     ("volume_mounts", ({"name": "v", "mountPath": "/v"},), f"{_ENVOY}/volumeMounts/3/name", "v"),
     ("affinity", {"nodeAffinity": {}}, f"{_POD}/affinity", {"nodeAffinity": {}}),

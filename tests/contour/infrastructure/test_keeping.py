@@ -69,7 +69,7 @@ _EDITS: Sequence[tuple[str, Sequence[Raw]]] = (
     ("Deployment", [_op("add", f"{_POD}/hostPID", True)]),
     ("Deployment", [_op("add", f"{_POD}/containers/-", {"name": "more", "image": "theirs:1"})]),
     ("Deployment", [_op("add", f"{_POD}/initContainers/-", {"name": "first", "image": "a:1"})]),
-    ("Deployment", [_op("add", f"{_POD}/containers/1/env", [{"name": "MORE", "value": "1"}])]),
+    ("Deployment", [_op("add", f"{_POD}/containers/1/env/-", {"name": "MORE", "value": "1"})]),
     ("Deployment", [_op("add", f"{_POD}/containers/1/args/-", "--concurrency=1")]),
     ("Deployment", [_op("replace", f"{_POD}/containers/1/image", "theirs:1")]),
     ("Deployment", [_op("add", f"{_POD}/containers/1/securityContext/runAsUser", 0)]),
@@ -141,10 +141,12 @@ async def test_what_is_the_users_stays_when_the_rest_is_put_right(rig: Rig) -> N
 
 async def test_what_an_admission_webhook_adds_again_is_told_and_not_fought(rig: Rig) -> None:
     rig.want(of(type="Deployment"))
-    added = [_op("add", f"{_POD}/containers/1/env", [{"name": "INJECTED", "value": "COUNT"}])]
+    added = [_op("add", f"{_POD}/containers/1/env/-", {"name": "INJECTED", "value": "COUNT"})]
     with webhooks.adding(rig.cluster, rig.namespace, "deployments", added):
         async with leading(rig):
-            await rig.until_told("sets spec.template.spec.containers[envoy].env, which is left so")
+            await rig.until_told(
+                "sets spec.template.spec.containers[envoy].env[INJECTED], which is left so"
+            )
             assert "INJECTED" in str(_pod(rig, "Deployment"))
             for n in range(8):  # whatever wakes the fleet
                 rig.edit("Deployment", {"metadata": {"annotations": {"example.com/n": str(n)}}})

@@ -153,8 +153,8 @@ ROWS: list[tuple[str, str, str, Any]] = [
     (
         deployment("container: {env: [{name: A, value: b}]}"),
         "Deployment",
-        f"{ENVOY}/env",
-        [{"name": "A", "value": "b"}],
+        f"{ENVOY}/env/1",
+        {"name": "A", "value": "b"},
     ),
     (deployment("container: {image: a/b:c}"), "Deployment", f"{ENVOY}/image", "a/b:c"),
     (deployment("container: {imageRepository: a/b}"), "Deployment", f"{ENVOY}/image", "a/b:v1"),
