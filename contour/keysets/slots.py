@@ -12,7 +12,7 @@ interrupted. So a slot is held until its thread has ended, and threads are as fe
 import asyncio
 import socket
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from enum import Enum, auto
 from urllib.parse import urlsplit
@@ -96,7 +96,7 @@ class Slots:
         """While somebody has one of its slots, or waits."""
 
     @asynccontextmanager
-    async def slot(self, source: Source, standing: Standing) -> AsyncIterator[Slot]:
+    async def slot(self, source: Source, standing: Standing) -> AsyncGenerator[Slot]:
         """Waits for a slot, and holds it."""
         fresh = asyncio.Semaphore(AT_ONCE_OF_ORIGIN)
         own = self._of_origins.setdefault((standing, _origin(source.uri)), fresh)
