@@ -7,8 +7,9 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from crds.gateway.filters import Fraction, HTTPHeader
+from crds.gateway.filters import Fraction
 from crds.gateway.known import Known
+from crds.gateway.matches import HeaderName
 from crds.gateway.references import BackendObjectReference, LocalObjectReference
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
@@ -26,9 +27,8 @@ _SpanName = Annotated[
         pattern=r"^[a-zA-Z0-9_.:/-]+( [a-zA-Z0-9_.:/-]+)*$", min_length=1, max_length=256
     ),
 ]
-_HeaderName = Annotated[
-    str,
-    StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$", min_length=1, max_length=256),
+_HeaderValue = Annotated[
+    str, StringConstraints(pattern=r"^[!-~]+([\t ]?[!-~]+)*$", min_length=1, max_length=4096)
 ]
 _Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_.-]+$", min_length=1, max_length=256)]
 
@@ -41,7 +41,7 @@ class TelemetryAttribute:
     """The name of the attribute in the spans."""
     source_type: Annotated[str, Known("Header", "Literal", "Attribute")]
     """Where the value comes from: a header, a literal text or a property of the request."""
-    header_name: _HeaderName | None = None
+    header_name: HeaderName | None = None
     """The header of the request whose value the attribute has."""
     literal_value: str | None = Field(default=None, min_length=1, max_length=1024)
     """The value that the attribute always has."""
@@ -62,11 +62,23 @@ class TelemetryAttribute:
 
 
 @model
+class TelemetryHeader:
+    """A header and its value."""
+
+    name: HeaderName
+    """The name of the header, in any case."""
+    value: _HeaderValue
+    """The value of the header, taken literally: printable characters of ASCII, between them at most
+    one space or tab each.
+    """
+
+
+@model
 class TelemetryProvider:
     """Who takes the spans (OTLP)."""
 
     backend_ref: BackendObjectReference
-    headers: tuple[HTTPHeader, ...] = Field(default=(), max_length=16)
+    headers: tuple[TelemetryHeader, ...] = Field(default=(), max_length=16)
     """Of the requests with spans."""
 
 

@@ -200,14 +200,19 @@ def _literal(place: Place, text: str) -> str:
     return text
 
 
+_HEADERS = re.compile(r"(?::?[A-Za-z0-9_-]+)?(?:\?(?::?[A-Za-z0-9_-]+)?)?")
+"""A header and perhaps its stand-in. A dot is nothing that a header has: Envoy would find none."""
+_LINE_BREAK = re.compile(r"%[0-9_-]*[EO]?n")
+"""In the format of a time; Envoy refuses it."""
+
+
 def _is_known(operator: nodes.Operator) -> bool:
     match operator:
-        case nodes.Operator("START_TIME", _, 0):
-            return True
+        case nodes.Operator("START_TIME", argument, 0):
+            return not _LINE_BREAK.search(argument)
         case nodes.Operator(name, "", 0):
             return name in PLAIN
         case nodes.Operator("METADATA", argument, 0):
             return argument in _ORIGINS.values()
         case nodes.Operator(name, argument, _):
-            # A dot is nothing that a header has; Envoy would take it, and find none.
-            return name in WITH_ARGUMENT and bool(argument) and "." not in argument
+            return name in WITH_ARGUMENT and bool(argument and _HEADERS.fullmatch(argument))

@@ -1,4 +1,4 @@
-"""The checks of the CRDs of GRPCRoute, TLSRoute, BackendTLSPolicy and ListenerSet."""
+"""The checks of the CRDs of GRPCRoute, TLSRoute, ListenerSet and policies."""
 
 from typing import Any
 
@@ -55,6 +55,16 @@ def test_a_filter_of_a_call_has_the_field_that_its_type_names() -> None:
 def test_a_policy_names_one_kind_of_authority(validation: dict[str, Any], is_taken: bool) -> None:
     document = documents.backendtlspolicy(hostname="a.b", **validation)
     assert (errors(document) == []) == is_taken
+
+
+@pytest.mark.parametrize(
+    ("value", "is_taken"),
+    [("Basic YTpi", True), ("a\tb", True), ("a\nb", False), ("a\n", False), ("a\x7f", False)],
+)
+def test_a_header_for_a_collector_is_printable(value: str, is_taken: bool) -> None:
+    headers = [{"name": "x-key", "value": value}]
+    collector = {"backendRef": {"name": "collector", "port": 4317}, "headers": headers}
+    assert (errors(documents.telemetrypolicy(provider=collector)) == []) == is_taken
 
 
 def test_a_policy_tells_ports_of_one_service_apart() -> None:

@@ -206,6 +206,17 @@ def test_json_without_fields_is_what_upstream_logs_and_files_are_per_listener() 
             "envoy: {logging: {accessLogFormat: json, accessLogJSONFields: [what]}}",
             "spec.envoy.logging.accessLogJSONFields[0]",
         ),
+        *(
+            (
+                "envoy: {logging: {accessLogFormat: json, "
+                f"accessLogJSONFields: [method, 'a=%{operator}%']}}}}",
+                "spec.envoy.logging.accessLogJSONFields[1]",
+            )
+            for operator in (
+                *("REQ(A?B?C)", "REQ(A:B)", "RESP(A:)", "TRAILER(::a)", "REQ(A?:)", "REQ(A.B)"),
+                *("START_TIME(%n)", "START_TIME(%Y%%n)", "START_TIME(%_5En)"),
+            )
+        ),
         (
             "envoy: {listener: {tls: {cipherSuites: [AES128-SHA, RC4]}}}",
             "spec.envoy.listener.tls.cipherSuites[1]",
