@@ -52,7 +52,7 @@ def _joined(pages: Mapping[str, list[Fleet]]) -> list[Fleet]:
 
 def _print(fleets: list[Fleet], *, raw: bool) -> None:
     rows = [
-        tuple(_row(fleet["fleet"], _name(envoy), type_, set() if raw else _scopes(envoy)))
+        tuple(_row(fleet, _name(envoy), type_, set() if raw else _scopes(envoy)))
         for fleet in fleets
         for envoy in fleet["envoys"]
         for type_ in envoy["types"]
@@ -70,24 +70,39 @@ def _scopes(envoy: Envoy) -> set[str]:
     return {name for it in scoped for name in it["versions"]}
 
 
-def _row(fleet: str, envoy: str, type_: Type, scopes: set[str]) -> Iterator[output.Cell]:
+def _row(fleet: Fleet, envoy: str, type_: Type, scopes: set[str]) -> Iterator[output.Cell]:
     def counted(names: Iterable[str]) -> set[str]:
         return {xdsview.listener(it, scopes) for it in names}
 
-    versions = type_["versions"]
+    without = _refused_without_another(fleet, type_)
+    versions = {**dict.fromkeys(without), **type_["versions"]}
     pending = counted((*type_["unsent"], *type_["unanswered"], *type_["waiting"]))
     unaccepted = counted(name for name, version in versions.items() if version is None)
     accepted = len(counted(versions) - unaccepted)
-    yield fleet, ""
+    yield fleet["fleet"], ""
     yield envoy, ""
     yield type_["type"].rpartition(".")[2], ""
     yield f"{accepted} of {len(counted(versions))}", "green" if not pending else "yellow"
     yield str(len(pending)), ""
-    yield "\n".join(_reasons(type_)), "red"
+    yield "\n".join(_reasons(type_, without)), "red"
 
 
-def _reasons(type_: Type) -> Iterator[str]:
-    for name, parts in type_["refused"].items():
+_Refused = dict[str, dict[str, str]]
+"""Envoy's words, by resource and by part of it."""
+
+
+def _refused_without_another(fleet: Fleet, type_: Type) -> _Refused:
+    """What is refused by all, and of which no version was accepted: nothing of it is served."""
+    found: _Refused = {}
+    for it in fleet["quarantine"]:
+        name = it["name"]
+        if it["type"] == type_["type"] and type_["versions"].get(name) is None:
+            found.setdefault(name, {})[it["part"]] = it["refusal"]
+    return found
+
+
+def _reasons(type_: Type, without: _Refused) -> Iterator[str]:
+    for name, parts in {**without, **type_["refused"]}.items():
         for part, words in parts.items():
             yield f"refuses {part or 'all'} of {name}: {words}"
     for name, why in type_.get("malformed", {}).items():

@@ -32,7 +32,7 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     def body(*, policy: policy.Downstream) -> bytes:
         return quic.head(made, policy.answer)
 
-    part = resources.part(body(policy=state.policy), origins=(*found.origins, *state.origins))
+    part = resources.part(body(policy=state.policy), origins=state.origins)
     part = state.patched(replace(part, is_fragment=True), body)
     return (resources.Change(_name(key.name), "", part),)
 

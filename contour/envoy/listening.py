@@ -60,8 +60,8 @@ def listener(view: View, key: nodes.ListenerKey) -> Pieces | None:
     used = routing.clusters_of(view, key.fleet, streams.targets(found))
     called = {it: name.name for it, name in used.items()}
     body = partial(sockets.head, found, names=called)
-    origins = (*found.origins, *state.origins)
-    part = resources.part(body(policy=state.policy), (*state.needs, *used.values()), origins)
+    needs = (*state.needs, *used.values())
+    part = resources.part(body(policy=state.policy), needs, state.origins)
     part = state.patched(replace(part, is_fragment=found.protocol == "HTTPS"), body)
     return (resources.Change(names.listener(key.name), "", part),)
 
@@ -109,7 +109,7 @@ class Open(NamedTuple):
     needs: frozenset[resources.Name] = frozenset()
     """The clusters that takes."""
     origins: tuple[ObjectRef, ...] = ()
-    """Who is told beside the makers of the listener what Envoy refuses."""
+    """Who is told what Envoy refuses: the makers of the listener, and who has set the settings."""
     node: nodes.Listener | None = None
     """How it was when extensions last answered; None: they are not asked."""
     layers: tuple[Layer, ...] = ()
@@ -158,7 +158,7 @@ def _unpatched(view: View, key: TemplateKey) -> Open | None:
         return None
     node, found, added = good.good
     needs = frozenset(resources.Name(resources.CLUSTER, it) for it in added)
-    return _opened(view, key, Open(found, needs, passed.authors(view), node))
+    return _opened(view, key, Open(found, needs, node=node))
 
 
 def _opened(view: View, key: TemplateKey, found: Open) -> Open:
@@ -173,7 +173,10 @@ def _opened(view: View, key: TemplateKey, found: Open) -> Open:
     used = routing.clusters_of(view, key.fleet, guarded.services())
     called = {it: name.name for it, name in used.items()}
     named = guarded._replace(names=called)
-    return found._replace(policy=named, needs=found.needs | frozenset(used.values()))
+    node = view.ask(listeners.listener, at)
+    origins = (*(node.origins if node is not None else ()), *passed.authors(view))
+    needs = found.needs | frozenset(used.values())
+    return found._replace(policy=named, needs=needs, origins=origins)
 
 
 @query

@@ -193,6 +193,24 @@ def test_what_envoy_refuses_is_told_on_the_object_until_it_recovers() -> None:
     assert controller.engine.row(refusals.REFUSALS, subject) is None
 
 
+def test_what_envoy_refuses_of_a_listener_is_told_by_its_gateway_and_the_configuration() -> None:
+    published = Published()
+    controller = Controller(published)
+    secure = proxy("b", "b.com", tls=", tls: {secretName: cert}") + pairs.secret("cert")
+    controller.take(events(SERVICE + GATEWAY + proxy("a", "a.com") + secure))
+    controller.take(configuration("7s", more=", gateway: {}"))
+    makers = {
+        (name.name, part.partition("/")[0]): {it.kind for it in map(ObjectRef._make, value.origins)}
+        for (name, part), value in published.parts.items()
+        if value and name.type_url == resources.LISTENER
+    }
+    assert makers["ingress_http", ""] == {"Gateway", "ContourConfiguration"}
+    assert makers["ingress_https", ""] == {"ContourConfiguration"}
+    assert makers["ingress_https", "chain"] == {"Secret", "ContourConfiguration"}
+    controller.take(configuration("8s", more=", gateway: {}"))
+    assert not [it for it in published.last if it.name.type_url == resources.LISTENER]
+
+
 def test_how_hosts_are_cut_into_resources_holds_until_the_next_start() -> None:
     def configuration(routing: str) -> Batch:
         return events(f"""
@@ -363,12 +381,12 @@ def test_an_invalid_configuration_at_the_start_configures_nothing() -> None:
     assert "spec.envoy.timeouts.connectTimeout" in row.reasons[0]
 
 
-def configuration(timeout: str, gone: bool = False) -> Batch:
+def configuration(timeout: str, gone: bool = False, more: str = "") -> Batch:
     text = f"""
 apiVersion: projectcontour.io/v1alpha1
 kind: ContourConfiguration
 metadata: {{name: contour, namespace: projectcontour}}
-spec: {{envoy: {{timeouts: {{connectTimeout: {timeout}}}}}}}
+spec: {{envoy: {{timeouts: {{connectTimeout: {timeout}}}}}{more}}}
 """
     return events(text, gone)
 

@@ -78,6 +78,6 @@ def is_translated(view: View, _: tuple[()]) -> bool:
 
 
 def authors(view: View) -> tuple[ObjectRef, ...]:
-    """The object whose author has registered the extensions."""
+    """The object whose author has set what holds everywhere, and has registered the extensions."""
     chosen = view.ask(settings.chosen_name, ())
     return () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)

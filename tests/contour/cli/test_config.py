@@ -32,6 +32,11 @@ FLEETS = [
                 ],
             }
         ],
+        "quarantine": [
+            {"type": TYPE, "name": "ingress_http", "part": "b.test", "refusal": "said above"},
+            {"type": TYPE, "name": "tcp_9", "part": "", "refusal": "unable to open file"},
+            {"type": "another", "name": "tcp_9", "part": "", "refusal": "of another type"},
+        ],
     }
 ]
 
@@ -59,9 +64,12 @@ def _config(directory: Path, *arguments: str) -> str:
 
 def test_the_table_counts_what_is_accepted_and_says_what_is_not(tmp_path: Path) -> None:
     shown = _config(tmp_path)
-    assert "1 of 2" in shown
+    assert "1 of 3" in shown
     assert "Listener" in shown
     assert "refuses b.test of ingress_http: no such thing [red]" in shown
+    assert "refuses all of tcp_9: unable to open file" in shown
+    assert "said above" not in shown
+    assert "of another type" not in shown
     assert "a.test of ingress_https waits for secret/cert" in shown
 
 
