@@ -2,7 +2,8 @@
 
 On one port all listeners are of one family (plain HTTP, TLS, TCP), and each has a host of its own.
 Within a Gateway or set, all listeners of a conflict lose: which one was meant is not for us to
-guess. Between them the Gateway comes first, then the older set (GEP-1713). What is not served
+guess. Between them the Gateway comes first, then the older set (GEP-1713). Before all of them come
+the ports of Ingress and HTTPProxy, if the settings name them (`externalPorts`). What is not served
 takes nothing away: protocols that we do not know conflict with nothing. Hosts that merely overlap
 are no conflict, but clients that share a connection for them may be surprised (GEP-3567).
 """
@@ -12,8 +13,10 @@ from typing import NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
+from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import listenersets, listenerspecs
+from dag.fleetnames import DEFAULT_FLEET
+from dag.gateway import listenersets, listenerspecs, selection
 from dag.gateway.listenerspecs import Family, ListenerSpec, Section
 from dag.problems import Problem
 from dag.problems import listeners as problems
@@ -70,6 +73,8 @@ def family(view: View, gateway_port: GatewayPort) -> Family | None:
 
     As long as all agree nobody's rank is looked at: one more set wakes nobody.
     """
+    if (named := of_settings(view, gateway_port)) is not None:
+        return named
     found = view.bucket(FAMILIES, gateway_port)
     if len(found) < 2:
         return next(iter(found), None)
@@ -79,12 +84,25 @@ def family(view: View, gateway_port: GatewayPort) -> Family | None:
     return leading.pop() if len(leading) == 1 else None
 
 
+def of_settings(view: View, gateway_port: GatewayPort) -> Family | None:
+    """What is spoken on a port that the settings name for Ingress and HTTPProxy."""
+    used = view.ask(settings.ports, ())
+    named: dict[int, Family] = {used.https: "HTTPS", used.http: "HTTP"}
+    found = None if gateway_port.is_udp else named.get(gateway_port.port)
+    if found is None or not used.are_said or view.ask(settings.gateways_only, ()):
+        return None
+    fleet = view.ask(selection.fleet, gateway_port.gateway)
+    return found if fleet == DEFAULT_FLEET else None
+
+
 def conflict(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place) -> Problem | None:
     """What makes a listener indistinct, if anything does; other sets are not named."""
     beside = [
         it for it in own if it.port == found.gateway_port.port and it.section != found.section
     ]
     if view.ask(family, found.gateway_port) != found.family:
+        if of_settings(view, found.gateway_port) not in {None, found.family}:
+            return problems.port_of_settings(at, found.gateway_port.port)
         strangers = [it.section.name for it in beside if it.family != found.family]
         return problems.protocol_conflict(at, found.gateway_port.port, strangers)
     rivals = view.bucket(PLACES, (found.gateway_port, found.family, found.host))

@@ -27,6 +27,14 @@ def protocol_conflict(listener: Place, port: int, others: Iterable[str]) -> Prob
     return listener.at("protocol").error(ConditionType.Conflicted, Gateway.ProtocolConflict, why)
 
 
+def port_of_settings(listener: Place, port: int) -> Problem:
+    why = (
+        f"port {port} is used with another protocol by Ingress and HTTPProxy"
+        " (spec.envoy.externalPorts of the ContourConfiguration)"
+    )
+    return listener.at("protocol").error(ConditionType.Conflicted, Gateway.ProtocolConflict, why)
+
+
 def hostname_conflict(listener: Place, others: Iterable[str]) -> Problem:
     why = f"has the same port and hostname as {_others(others)}"
     return listener.at("hostname").error(ConditionType.Conflicted, Gateway.HostnameConflict, why)

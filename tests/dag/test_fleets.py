@@ -73,7 +73,7 @@ def test_ports_that_the_settings_name_are_there_beside_those_of_the_gateway() ->
         "http 80/TCP->8080", "https 443/TCP->8443", "http-8080 8080/TCP->16080",
     ]  # fmt: skip
     apply(it, gateway("gw", listener("db", 443, "TCP")))
-    assert ports(it) == ["http 80/TCP->8080", "tcp-443 443/TCP->8443"]
+    assert ports(it) == ["http 80/TCP->8080", "https 443/TCP->8443"]
 
 
 def test_every_gateway_has_a_fleet_and_ingress_keeps_one() -> None:

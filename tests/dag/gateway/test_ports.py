@@ -5,6 +5,7 @@ import pytest
 from dag import listeners
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
+    configuration,
     gateway,
     gateway_class,
     host,
@@ -62,6 +63,32 @@ def test_a_gateway_that_contradicts_itself_gives_its_port_to_nobody() -> None:
     both = gateway("gw", http("a"), listener("b", 80, "TCP"), http("c", port=99), rest=ALL_SETS)
     it = world(gateway_class() + both + listener_set("s", http("x", host("x.com"))))
     assert status_text.set_listener(it, "x", "s") == PROTOCOL
+
+
+@pytest.mark.parametrize(
+    ("one", "more", "expected"),
+    [
+        (listener("x", 443, "TCP"), "", PROTOCOL),
+        (listener("x", 80, "TCP"), "", PROTOCOL),
+        (http("x", port=443), "", PROTOCOL),
+        (https("x"), "", FINE),
+        (listener("x", 443, "UDP"), "", FINE),
+        (listener("x", 444, "TCP"), "", FINE),
+        (listener("x", 443, "TCP"), "gateway: {only: true}", FINE),
+        (listener("x", 443, "TCP"), "gateway: {mode: PerGateway}", FINE),
+    ],
+)
+def test_ports_that_the_settings_name_are_those_of_ingress_and_httpproxy(
+    one: str, more: str, expected: list[str]
+) -> None:
+    said = "envoy: {externalPorts: {http: 80, https: 443}}"
+    own = gateway("gw", http("c", port=99), rest=ALL_SETS)
+    it = world(gateway_class() + own + listener_set("s", one) + pairs.secret("cert"))
+    assert status_text.set_listener(it, "x", "s") == FINE
+    apply(it, configuration(f"{said}, {more}" if more else said))
+    assert status_text.set_listener(it, "x", "s") == expected
+    served = {(one.protocol, one.port) for one in it.answer(listeners.listeners, FLEET) or ()}
+    assert bool(more) or served > {("HTTP", 80), ("HTTPS", 443)}
 
 
 def test_what_loses_its_port_takes_nothing_from_later_ones() -> None:
