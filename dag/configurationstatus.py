@@ -49,6 +49,8 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[Problem]:
     yield from publishing.without_effect(spec, envoy)
     if view.ask(settings.chosen_configuration, ()) == found:
         yield from _unplaced(view, spec)
+        for text in fleets.without_http3(view, DEFAULT_FLEET):
+            yield problems.ignored_field(spec.at("envoy").at("listener").at("http3"), text)
         if _leaves_gateways_without_a_fleet(view, envoy):
             yield problems.gateways_without_fleet(spec)
         for who in releases.behind(view):

@@ -8,7 +8,7 @@ Gateway asks for (`gateway.infrastructure`), where Envoy listens (`listeners`), 
 written for Kubernetes (`provisioning`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from crds.meta import NamespacedName
 from crds.records import dataclass, replace
 from crds.workloads import NetworkPublishing, Workload
 from dag import defaults, listeners, nodes, tables
+from dag import ports as host_ports
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, Table, View, query
 from dag.envoyproxy.asked import OwnBootstrap
@@ -121,12 +122,16 @@ def serves_http3(view: View, key: nodes.ListenerKey) -> bool:
     Not behind a load balancer that speaks the PROXY protocol, for it would hide from whom requests
     come; nor where a Gateway has its UDP port.
     """
-    edge = view.ask(defaults.edge, ())
-    asked = view.ask(clientports.settings, key)
-    if not is_http3_wanted(edge, asked):
-        return False
+    return _wants_http3(view, key) and _has_udp_port(view, key)
+
+
+def _wants_http3(view: View, key: nodes.ListenerKey) -> bool:
+    return is_http3_wanted(view.ask(defaults.edge, ()), view.ask(clientports.settings, key))
+
+
+def _has_udp_port(view: View, key: nodes.ListenerKey) -> bool:
     every = view.ask(listeners.listeners, key.fleet)
-    return has_udp_port(every, key)
+    return has_udp_port(every, key, lambda port: view.bucket(host_ports.UDP_HELD, port))
 
 
 def is_http3_wanted(edge: nodes.Edge, asked: nodes.ClientSettings | None) -> bool:
@@ -137,10 +142,17 @@ def is_http3_wanted(edge: nodes.Edge, asked: nodes.ClientSettings | None) -> boo
     return (edge.http3 or sockets.http3) and not is_told
 
 
-def has_udp_port(every: Iterable[nodes.Listener], key: nodes.ListenerKey) -> bool:
-    """Whether the UDP port of a listener's number is free, among all listeners of the fleet."""
+def has_udp_port(
+    every: Iterable[nodes.Listener],
+    key: nodes.ListenerKey,
+    holders: Callable[[int], Collection[str]],
+) -> bool:
+    """Whether the UDP port of a listener's number is free, among all listeners of the fleet and of
+    the Gateways that share the machine: `holders` says who has a UDP port there."""
     found = tuple(every)
     port = next((it.bind_port for it in found if it.name == key.name), None)
+    if port is not None and holders(port):
+        return False
     return not any(it.protocol == "UDP" and it.bind_port == port for it in found)
 
 
@@ -246,6 +258,16 @@ def told(view: View, name: str) -> Iterator[str]:
         found = view.ask(fleet, name) if it.concerns == "bootstrap" else None
         written = found.bootstrap.written if found is not None and found.bootstrap else ""
         yield f"{written}: {it.message}" if written else it.message
+    yield from without_http3(view, name)
+
+
+def without_http3(view: View, name: str) -> Iterator[str]:
+    """The HTTPS listeners of a fleet that are to serve HTTP/3 and cannot, as users are told."""
+    for it in view.ask(listeners.listeners, name):
+        key = nodes.ListenerKey(name, it.name)
+        if it.protocol == "HTTPS" and _wants_http3(view, key) and not _has_udp_port(view, key):
+            why = "a Gateway has its UDP port for a UDP listener"
+            yield f"HTTP/3 is not served on port {it.port}: {why}"
 
 
 def unmade(view: View, name: str) -> str:

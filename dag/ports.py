@@ -5,13 +5,13 @@ In a cluster, Envoy runs without rights and a Service maps the ports: the listen
 rights.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from crds.records import dataclass, replace
 from dag import nodes, tables
 from dag.configuration import settings
-from dag.engine.view import Table, View
+from dag.engine.view import Index, Table, View
 
 OFFSET = 8000
 RESERVED = frozenset({8002, 8090, 9001})
@@ -41,6 +41,17 @@ HELD: Table[HostPort, int] = Table("ports of this machine")
 """What is bound for it. Several Gateways may have the same port, so one gets it and others the next
 that is free; and it stays so while the Gateway is there, whichever others come and go. That is
 history, so it is written by whoever runs the graph (`contour.heldports`)."""
+
+
+def _udp(key: HostPort, bound: int) -> Iterator[tuple[int, str]]:
+    if key.is_udp:
+        yield bound, key.fleet
+
+
+UDP_HELD: Index[int, str] = Index("UDP ports of this machine", HELD, _udp)
+"""The fleets that have a UDP port of this machine for datagrams, by what is bound."""
+
+INDEXES = (UDP_HELD,)
 
 
 def binding(view: View, port: int) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Protocol, TypeVar
 
 from crds.records import replace
-from dag import defaults, fleets, hosts, listeners, nodes, services
+from dag import defaults, fleets, hosts, listeners, nodes, ports, services
 from dag.configuration import settings
 from dag.configuration.reading import Settings
 from dag.engine.view import Index, Query
@@ -81,7 +81,8 @@ def _over_quic(world: World, key: nodes.ListenerKey, request: Request) -> nodes.
     edge = world.answer(defaults.edge, ()) or nodes.Edge()
     every = world.answer(listeners.listeners, key.fleet) or ()
     asked = world.answer(clientports.settings, key)
-    if not (fleets.is_http3_wanted(edge, asked) and fleets.has_udp_port(every, key)):
+    has_port = fleets.has_udp_port(every, key, lambda port: world.bucket(ports.UDP_HELD, port))
+    if not (fleets.is_http3_wanted(edge, asked) and has_port):
         raise Closed(f"HTTP/3 is not served on port {request.port}")
     return key
 

@@ -4,9 +4,21 @@ import pytest
 import yaml
 
 from contour.controller import Controller
+from contour.envoy import alternatives
+from crds.meta import ObjectRef
+from dag import nodes
 from dag.ports import HostPorts
-from tests.dag.gateway.manifests import configuration, gateway, gateway_class, http, listener
-from tests.testbed import world
+from dag.statuses import GatewayStatus
+from tests.dag.gateway.manifests import (
+    configuration,
+    gateway,
+    gateway_class,
+    host,
+    http,
+    https,
+    listener,
+)
+from tests.testbed import pairs, world
 from tests.testbed.world import Document
 
 EACH = configuration("gateway: {mode: PerGateway}")
@@ -73,3 +85,35 @@ def test_the_first_gateway_gets_the_port_that_the_command_line_names() -> None:
     put(it, EACH.replace("mode: PerGateway", "mode: PerGateway, only: true"))
     put(it, gateway("c"))
     assert bound(it, "a", "b", "c") == [7001, 7002, 7000]
+
+
+def test_a_port_for_datagrams_of_one_gateway_has_no_http3_of_another() -> None:
+    only = "gateway: {mode: PerGateway, only: true}"
+    it = controller(gateway("web", https(rest=host("a.com"))), pairs.secret("cert"))
+    put(it, configuration(f"{only}, envoy: {{listener: {{http3: true}}}}"))
+    assert served(it) == (True, "")
+    put(it, gateway("dns", listener("x", 443, "UDP")))
+    assert bound(it, "web", "dns") == [8444, 8443]
+    assert served(it) == (True, "")
+    put(it, gateway("other", listener("x", 8444, "UDP")))
+    told = "HTTP/3 is not served on port 443: a Gateway has its UDP port for a UDP listener"
+    assert served(it) == (False, told)
+    gone(it, gateway("other"))
+    assert served(it) == (True, "")
+
+
+def served(it: Controller) -> tuple[bool, str]:
+    """Whether the Gateway `web` has HTTP/3, and what is told of its fleet."""
+    https_ = nodes.ListenerKey("default/web", "ingress_https")
+    status = it.board.told[ObjectRef("Gateway", "default", "web")]
+    assert isinstance(status, GatewayStatus)
+    (message,) = [one.message for one in status.conditions if one.type == "Programmed"]
+    quic = it.engine.answer(alternatives.listener, https_)
+    return quic is not None, message.partition("; ")[2]
+
+
+def test_a_port_for_datagrams_has_no_http3_of_ingress_and_httpproxy() -> None:
+    it = controller(gateway("dns", listener("x", 8443, "UDP")))
+    put(it, configuration("gateway: {mode: PerGateway}, envoy: {listener: {http3: true}}"))
+    (row,) = [one for one in it.board.rows() if one.subject.kind == "ContourConfiguration"]
+    assert "spec.envoy.listener.http3: HTTP/3 is not served on port 443" in row.reasons[0]
