@@ -10,9 +10,8 @@ import json
 import re
 from collections.abc import Mapping
 
-import yaml
-
 from contour.collecting.texts import REDACTED, is_reference, is_secret, log, text
+from contour.files import documents, parse
 from crds import decode, raw
 from crds.raw import Raw
 
@@ -72,7 +71,7 @@ def value(found: object) -> object:
 def _mapping(found: Raw) -> Raw:
     tells = _tells(found)
     patches = _patches_secret(found)
-    holds = found.get("kind") in {"Secret", "ConfigMap"}
+    holds = found.get("kind") in ("Secret", "ConfigMap")  # `kind` may be a schema
     shown: Raw = {}
     for name, it in found.items():
         if _WHOLE_OBJECTS.search(name):
@@ -174,12 +173,13 @@ def _written(found: str) -> str:
     if "\n" not in found.strip() and not found.lstrip().startswith(("{", '["', "[{")):
         return text(found)
     try:
-        read: list[object] = list(yaml.load_all(found, yaml.CSafeLoader))
-    except (yaml.YAMLError, RecursionError, ValueError):
-        return text(found)
-    if not all(raw.is_mapping(it) or raw.is_list(it) or it is None for it in read):
-        return text(found)
-    return "\n---\n".join(json.dumps(value(it), default=str) for it in read if it is not None)
+        texts = documents.texts(found.encode(errors="surrogatepass"))
+        read = [it for one in texts if (it := parse.value(one.raw)) is not None]
+        if all(raw.is_mapping(it) or raw.is_list(it) for it in read):
+            return "\n---\n".join(json.dumps(value(it), default=str) for it in read)
+    except (parse.MalformedError, RecursionError):
+        pass
+    return text(found)
 
 
 def _packed(found: str) -> str:

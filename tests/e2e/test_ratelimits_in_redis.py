@@ -78,7 +78,7 @@ def test_the_redis_of_a_configuration_file_counts(
         folder = tmp_path_factory.mktemp("instance")
         with standalone.standalone(folder, files, options=("-c", str(config))) as it:
             it.until_status(URL, 429)
-        assert b"default/two" in redis.ask("KEYS", "*")
+        assert b"contour/" in redis.ask("KEYS", "*")
 
 
 def test_counts_are_in_redis_and_outlive_the_process(

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from contour.collecting import redaction
-from crds import raw
+from crds import raw, schema
 
 PLANTED = "pl4nt3d-S3cret"
 KEY = f"-----BEGIN PRIVATE KEY-----\n{PLANTED}\n-----END PRIVATE KEY-----\n"
@@ -295,3 +295,19 @@ def test_no_place_of_a_rich_object_lets_a_secret_out(
     shown = json.dumps(redaction.thing(found))
     assert "pl4nt3d" not in shown
     assert shown.count("shown") == json.dumps(RICH).count("shown")
+
+
+def test_every_crd_is_kept() -> None:
+    """The schema of a CRD has properties that are called like those of a Secret."""
+    for it in schema.documents().values():
+        assert redaction.thing(yaml.safe_load(it))["kind"] == "CustomResourceDefinition"
+
+
+def test_yaml_within_a_text_is_read_as_manifests_are() -> None:
+    """Keys are texts, and aliases that multiply are not followed."""
+    assert redaction.value("1: {token: a}\ntrue: b\n") == (
+        f'{{"1": {{"token": "{redaction.REDACTED}"}}, "true": "b"}}'
+    )
+    levels = [f"l{it}: &l{it} [{', '.join([f'*l{it - 1}'] * 10)}]" for it in range(1, 9)]
+    bomb = "\n".join(["l0: &l0 [x]", *levels])
+    assert redaction.value(bomb) == bomb
