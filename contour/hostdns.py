@@ -5,11 +5,10 @@ time to live. While a name does not resolve, attempts become rarer and the last 
 """
 
 import asyncio
-import socket
-import threading
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 
+from contour import lookups
 from crds.meta import NamespacedName
 from dag import hostdns
 from dag.engine.incremental import Engine
@@ -116,39 +115,14 @@ class Resolver:
 
 
 async def looked_up(name: str) -> tuple[str, ...]:
-    """What the resolver of this machine says.
-
-    It is asked in a thread that is not waited for at the end: it may be silent for long, and cannot
-    be interrupted.
-    """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[tuple[str, ...]] = loop.create_future()
-
-    def settle(found: tuple[str, ...] | OSError) -> None:
-        if future.done():
-            return
-        if isinstance(found, OSError):
-            future.set_exception(found)
-        else:
-            future.set_result(found)
-
-    def look() -> None:
-        try:
-            answer: tuple[str, ...] | OSError = _by_family(
-                it[4][0] for it in socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
-            )
-        except OSError as error:
-            answer = error
-        except UnicodeError:
-            answer = OSError("it is no name of a host")
-        with suppress(RuntimeError):  # the loop has been closed
-            loop.call_soon_threadsafe(settle, answer)
-
-    threading.Thread(target=look, name=f"look up {name}", daemon=True).start()
-    return await future
+    """What the resolver of this machine says."""
+    try:
+        return _by_family(address for _, address in await lookups.addresses(name))
+    except UnicodeError as error:
+        raise OSError("it is no name of a host") from error
 
 
-def _by_family(found: Iterable[str | int]) -> tuple[str, ...]:
+def _by_family(found: Iterable[str]) -> tuple[str, ...]:
     """Those of IPv4, else those of IPv6: both lead to the same, which may listen on one only."""
-    every = sorted({str(it) for it in found if "%" not in str(it)})
+    every = sorted({it for it in found if "%" not in it})
     return tuple(it for it in every if ":" not in it) or tuple(every)

@@ -11,13 +11,14 @@ interrupted. So a slot is held until its thread has ended, and threads are as fe
 
 import asyncio
 import socket
-import threading
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from enum import Enum, auto
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
+from contour import lookups
+from contour.lookups import Address
 from dag.references.keysets import Source
 
 AT_ONCE = 32
@@ -36,9 +37,6 @@ class Standing(Enum):
     FAILED = auto()
 
 
-Address = tuple[socket.AddressFamily, str]
-
-
 class Slot:
     """What one request holds."""
 
@@ -50,26 +48,9 @@ class Slot:
     async def resolved(self, host: str, family: socket.AddressFamily) -> list[Address]:
         """The addresses of a name, without repetition. Raises OSError, or ValueError for what is
         no name."""
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[list[Address]] = loop.create_future()
-
-        def end(found: list[Address] | Exception) -> None:
-            self.leave()
-            if future.done():
-                return
-            if isinstance(found, Exception):
-                future.set_exception(found)
-            else:
-                future.set_result(found)
-
-        def ask() -> None:
-            answer = _answer(host, family)
-            with suppress(RuntimeError):  # the loop has been closed
-                loop.call_soon_threadsafe(end, answer)
-
-        threading.Thread(target=ask, name=f"look up {host}", daemon=True).start()
+        found = lookups.addresses(host, family, self.leave)
         self._users += 1
-        return await future
+        return await found
 
     def leave(self) -> None:
         """One of its users has ended."""
@@ -77,14 +58,6 @@ class Slot:
         if not self._users:
             for it in self._held:
                 it.release()
-
-
-def _answer(host: str, family: socket.AddressFamily) -> list[Address] | Exception:
-    try:
-        every = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, family=family)
-    except (OSError, ValueError) as error:
-        return error
-    return list(dict.fromkeys((it, str(address[0])) for it, _, _, _, address in every))
 
 
 class Slots:
