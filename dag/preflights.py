@@ -7,6 +7,7 @@ the routes whose paths and methods are as specific, so who routes OPTIONS has it
 requests that a route without a policy takes are not answered by the policy of a later one.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -21,15 +22,18 @@ def added(
 ) -> Iterator[nodes.Route]:
     """The routes of a host in their order, with those for preflights among them. `of_host` holds
     where a route says nothing of origins."""
-    left = [it.match.method for it in routes if _is_answered(it, of_host)]
+    left = Counter(it.match.method for it in routes if _is_answered(it, of_host))
+    if not left:
+        yield from routes  # as on most hosts
+        return
     for _, tier in groupby(routes, ordering.tier):
         several = list(tier)
         yield from several
         for it in several:
             if _is_answered(it, of_host):
-                left.remove(it.match.method)
+                left[it.match.method] -= 1
                 yield replace(it, match=_preflight(it.match))
-            elif it.match.method in left:
+            elif left[it.match.method]:
                 yield replace(it, match=_preflight(it.match), action=NOT_FOUND, policies=None)
 
 
