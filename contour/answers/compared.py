@@ -5,8 +5,8 @@ from typing import TypedDict
 from contour.answers.subjects import Subject
 
 
-class ShownDifference(TypedDict):
-    """One thing that would be answered differently."""
+class Place(TypedDict):
+    """What of a configuration is concerned."""
 
     fleet: str
     """Empty where the configuration as such is concerned."""
@@ -14,6 +14,11 @@ class ShownDifference(TypedDict):
     """Empty where the fleet as such is concerned."""
     host: str
     """Empty where a listener or fleet as such is concerned."""
+
+
+class ShownDifference(Place):
+    """One thing that would be answered differently."""
+
     what: str
     """`GET /cart and below`, `TLS`, `port 443` …"""
     aspect: str
@@ -29,12 +34,9 @@ class ShownDifference(TypedDict):
     where it is about none, or none is known."""
 
 
-class ShownUncompared(TypedDict):
+class ShownUncompared(Place):
     """A route whose requests may be answered differently, or not: that is not known."""
 
-    fleet: str
-    listener: str
-    host: str
     what: str
     """Its match, such as `/cart*, with 1 header condition`."""
     objects: list[Subject]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from contour.answers.compared import Compared, Sent, ShownDifference, ShownUncompared
+from contour.answers.compared import Compared, Place, Sent, ShownDifference, ShownUncompared
 from contour.offline.rendering import SECTIONS, Fleets
 from contour.status.rows import plain_subject
 from contour.xds import resources
@@ -11,6 +11,7 @@ from contour.xds.resources import Name, Resource
 from dag.comparison import Difference, Uncompared, worlds
 from dag.evaluation.places import World
 from dag.evaluation.requests import Request
+from dag.nodes import HostKey
 
 _CHAIN = "chain/"
 """The parts of a listener that are filter chains begin so (`contour.envoy.listening`)."""
@@ -30,11 +31,8 @@ def compared(old: tuple[World, Fleets], new: tuple[World, Fleets]) -> Compared:
 
 
 def _shown(found: Difference) -> ShownDifference:
-    fleet, listener, host = found.place
     return {
-        "fleet": fleet,
-        "listener": listener,
-        "host": host,
+        **_shown_place(found.place),
         "what": found.what,
         "aspect": found.aspect,
         "before": found.before,
@@ -46,14 +44,15 @@ def _shown(found: Difference) -> ShownDifference:
 
 
 def _shown_route(found: Uncompared) -> ShownUncompared:
-    fleet, listener, host = found.place
     return {
-        "fleet": fleet,
-        "listener": listener,
-        "host": host,
+        **_shown_place(found.place),
         "what": found.what,
         "objects": [plain_subject(it) for it in found.objects],
     }
+
+
+def _shown_place(found: HostKey) -> Place:
+    return {"fleet": found.fleet, "listener": found.listener, "host": found.host}
 
 
 def _asked(request: Request | None) -> str:

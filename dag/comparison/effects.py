@@ -46,9 +46,17 @@ def changes(before: Taken, after: Taken) -> Iterator[Change]:
     old, new = _aspects(before, how=both), _aspects(after, how=both)
     for aspect in dict.fromkeys((*old, *new)):
         one, other = old.get(aspect), new.get(aspect)
-        if one != other:
+        if _differ(one, other):
             lost = aspect in GUARDS and other is None and _is_forwarded(after)
             yield Change(_shown_name(aspect), shown(one), shown(other), lost)
+
+
+def _differ(one: object, other: object) -> bool:
+    """Whether an aspect has changed. Where there are more or fewer backends, which `answer` tells,
+    it has only if a value came or went."""
+    if isinstance(one, PerBackend) and isinstance(other, PerBackend) and len(one) != len(other):
+        return any(it not in other for it in one) or any(it not in one for it in other)
+    return one != other
 
 
 def _is_forwarded(found: Taken) -> bool:
@@ -88,6 +96,12 @@ _NUMBERS = ("per_endpoint", "predictive", "aggression", "percent")
 _NOTHING = (None, nodes.OFF, (), False)
 
 
+class PerBackend(tuple[object, ...]):
+    """The value of an aspect for each backend of a route that has a cluster, in order."""
+
+    __slots__ = ()
+
+
 class Share(NamedTuple):
     """A backend without how it is spoken to."""
 
@@ -121,7 +135,7 @@ def _parts(action: nodes.Action) -> Mapping[str, object]:
     own = {it.name: getattr(action, it.name) for it in fields(action) if it.name != "backends"}
     clusters = tuple(it.cluster for it in action.backends if it.cluster is not None)
     names = (it.name for it in fields(nodes.Cluster) if it.name != "port")
-    of_clusters = {name: tuple(getattr(it, name) for it in clusters) for name in names}
+    of_clusters = {name: PerBackend(getattr(it, name) for it in clusters) for name in names}
     return own | {f"backend {name}": value for name, value in of_clusters.items()}
 
 
@@ -144,14 +158,22 @@ def shown(value: object) -> str:
             return f"redirected with {value.status} to {_target(value)}"
         case Share():
             return _share(value)
-        case _ if _is_tuple(value):
+        case nodes.Mirror():
+            return _mirror(value)
+        case nodes.ServicePort():
+            return f"{value.owner}:{value.port}"
+        case _ if _is_sequence(value):
             return ", ".join(dict.fromkeys(shown(it) or "none" for it in value))
         case _:
             return _plain(value)
 
 
-def _is_tuple(value: object) -> TypeGuard[tuple[object, ...]]:
-    return isinstance(value, tuple)
+def _is_sequence(value: object) -> TypeGuard[tuple[object, ...]]:
+    return isinstance(value, tuple) and not _is_named(value)
+
+
+def _is_named(value: object) -> TypeGuard[NamedTuple]:
+    return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
 def _target(found: nodes.Redirect) -> str:
@@ -162,22 +184,38 @@ def _target(found: nodes.Redirect) -> str:
 
 
 def _share(found: Share) -> str:
-    where = f"{found.port.owner}:{found.port.port}" if found.port else "nobody"
+    where = shown(found.port) or "nobody"
     weight = "" if found.is_all else f" (weight {found.backend.weight})"
     changed = found.backend.request_headers or found.backend.response_headers or found.backend.host
     return f"{where}{weight}{' with changed headers' if changed else ''}"
 
 
-def _plain(value: object) -> str:
-    """Of a node its fields that are not the default."""
-    if not is_dataclass(value):
-        return str(value)
-    parts = (
-        _field(it.name, getattr(value, it.name))
-        for it in fields(value)
-        if getattr(value, it.name) not in (it.default, None, ())
+def _mirror(found: nodes.Mirror) -> str:
+    percent = f"{100 * found.numerator / found.denominator:.12g}%"
+    return "; ".join(
+        (f"{shown(found.cluster.port)} ({percent})", *_settings(found.cluster, "port"))
     )
-    return "; ".join(parts)
+
+
+def _plain(value: object) -> str:
+    is_node = is_dataclass(value) or _is_named(value)
+    return "; ".join(_settings(value)) if is_node else str(value)
+
+
+def _settings(value: object, *but: str) -> Iterator[str]:
+    """Of a node its fields that are not the default, but for some."""
+    for name, default in _defaults(value):
+        it = getattr(value, name)
+        if name not in but and it not in (default, None, ()):
+            yield _field(name, it)
+
+
+def _defaults(value: object) -> Iterator[tuple[str, object]]:
+    """The fields of a node, each with its default."""
+    if is_dataclass(value):
+        yield from ((it.name, it.default) for it in fields(value))
+    elif _is_named(value):
+        yield from ((it, value._field_defaults.get(it)) for it in value._fields)
 
 
 def _field(name: str, value: object) -> str:

@@ -85,7 +85,9 @@ def backend(service: str, more: str = "") -> str:
     return f"{{name: {service}, port: 80{more}}}"
 
 
-PLAIN, SECURE = "http, TCP, 80, 8080", "https, TCP, 443, 8443"
+PLAIN = "name http; protocol TCP; number 80; bound 8080"
+SECURE = "name https; protocol TCP; number 443; bound 8443"
+OTHER = "name http-8080; protocol TCP; number 8080; bound 16080"
 MIRRORED = ", filters: [{type: RequestMirror, requestMirror: {backendRef: {name: web, port: 80}}}]"
 
 
@@ -93,6 +95,16 @@ def drawn(weight: int, service: str = "web") -> str:
     first = backend(service, f", weight: {weight}{MIRRORED}")
     return gateway_route(f"backendRefs: [{first}, {backend('web')}]")
 
+
+PRECONNECT = """
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: BackendTrafficPolicy
+metadata: {name: shop}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop}]
+  connection: {preconnect: {perEndpointPercent: 150}}
+"""
 
 INGRESS = """
 ---
@@ -135,6 +147,32 @@ CASES = {
             "services: [{name: web, port: 80, slowStartPolicy: {window: 10s, aggression: '1.5'}}]"
         ),
         ["/*: backend slow start: none -> window 10 s; aggression 1.5"],
+    ),
+    "another backend beside": (
+        proxy(to("web")),
+        proxy("services: [{name: web, port: 80}, {name: new, port: 80}]"),
+        [f"/*: answer: {WEB} -> {WEB} (weight 1), {NEW} (weight 1)"],
+    ),
+    "another backend beside, with a slow start": (
+        proxy(to("web")),
+        proxy(
+            "services: [{name: web, port: 80},"
+            " {name: new, port: 80, slowStartPolicy: {window: 10s}}]"
+        ),
+        [
+            f"/*: answer: {WEB} -> {WEB} (weight 1), {NEW} (weight 1)",
+            "/*: backend slow start: none -> none, window 10 s",
+        ],
+    ),
+    "a share that is mirrored": (
+        gateway_route(f"backendRefs: [{backend('web')}]"),
+        gateway_route(f"backendRefs: [{backend('web')}]{MIRRORED}"),
+        ["/*: mirrors:  -> Service default/web:80 (100%)"],
+    ),
+    "connections that are opened beforehand": (
+        gateway_route(f"backendRefs: [{backend('web')}]"),
+        gateway_route(f"backendRefs: [{backend('web')}]") + PRECONNECT,
+        ["/*: backend connections: none -> preconnect per endpoint 1.5"],
     ),
     "a guard that is gone": (
         proxy(to("web", more=ALLOW)), proxy(to("web")),
@@ -203,7 +241,7 @@ CASES = {
         gateway_route(f"backendRefs: [{backend('web')}]"),
         gateway_route(f"backendRefs: [{backend('web')}]", 8080),
         [
-            f"fleet contour: ports: {PLAIN}, {SECURE} -> {SECURE}, http-8080, TCP, 8080, 16080",
+            f"fleet contour: ports: {PLAIN}, {SECURE} -> {SECURE}, {OTHER}",
             "port 8080: listener:  -> HTTP",
             "port 80: listener: HTTP ->  (closed)",
             f"/*: answer: answered 404 -> {WEB}",
