@@ -18,8 +18,10 @@ from grpc import StatusCode
 
 log = logging.getLogger(__name__)
 
-MOST = 1 << 20
-"""Bytes of a request, with its head; who sends more is cut off. Envoys send some hundred."""
+MOST = 8 << 20
+"""Bytes of a request, with its head; who sends more is cut off, so the limits of that request do
+not hold. Envoys send some hundred; 128 rules that all count the longest header that Envoy takes
+(60 KiB) are less."""
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\n"
 _ANSWER = _HEAD + b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\ngrpc-status: 0\r\n\r\n"
 _REFUSAL = _HEAD + b"grpc-status: %d\r\ngrpc-message: %b\r\ncontent-length: 0\r\n\r\n"
