@@ -93,7 +93,7 @@ def left_out(subject: ObjectRef, what: str, who: str, since: str) -> Problem:
 
 def refused(subject: ObjectRef, who: str, words: str) -> Problem:
     """Envoy refuses something of it, in these words; `who`: `1 of 7 Envoys (…)`, if not all do."""
-    text = "Envoy refuses it; the last version that it accepted is still served"
+    text = "Envoy refuses it; the last version that it accepted, if any, is still served"
     if who:
         is_one = who.startswith("1 ")
         verbs = ("refuses", "has") if is_one else ("refuse", "have")

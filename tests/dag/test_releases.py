@@ -109,7 +109,7 @@ def test_the_configuration_tells_of_older_envoys() -> None:
 @pytest.mark.parametrize(
     ("who", "text"),
     [
-        (None, "Envoy refuses it; the last version that it accepted is still served: bad"),
+        (None, "Envoy refuses it; the last version that it accepted, if any, is still served: bad"),
         (
             ((("1.39.3", 1),), 7),
             "1 of 7 Envoys (1.39.3) refuses it and still has the last accepted version",
