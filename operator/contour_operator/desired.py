@@ -51,8 +51,14 @@ def children(configuration: ContourConfiguration, release: Release) -> tuple[Doc
 
 def is_managed(configuration: Raw) -> bool:
     """Whether the raw configuration asks for a fleet of Envoys that the instance keeps."""
-    envoy = raw.mapping(raw.at(configuration, "spec", "envoy"))
-    return envoy.get("networkPublishing") is not None and envoy.get("managed") is not False
+    publishing = raw.at(configuration, "spec", "envoy", "networkPublishing")
+    return publishing is not None and owns_fleets(configuration)
+
+
+def owns_fleets(configuration: Raw) -> bool:
+    """Whether the fleets that an instance with this raw configuration has made are its own, those
+    of Gateways among them, which an EnvoyProxy may publish."""
+    return raw.at(configuration, "spec", "envoy", "managed") is not False
 
 
 def has_handed_over_fleets(configuration: ContourConfiguration) -> bool:

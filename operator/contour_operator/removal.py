@@ -60,10 +60,10 @@ async def remove(client: Client, owner: Owner, configuration: Raw) -> str:
 
     Raises Forbidden if only a missing right stands in the way, and other request errors.
     """
-    with_fleet, forbidden = desired.is_managed(configuration), list[str]()
+    with_fleets, forbidden = desired.owns_fleets(configuration), list[str]()
     for _ in range(2):
         for stage in _STAGES:
-            if stage.is_of_the_fleet and not with_fleet:
+            if stage.is_of_the_fleet and not with_fleets:
                 continue
             left = await _clear(client, owner, stage, forbidden)
             if left:

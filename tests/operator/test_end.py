@@ -74,6 +74,17 @@ def test_a_fleet_that_was_handed_over_outlives_its_instance(operated: Rig) -> No
     assert all(operated.cluster.get(it)["metadata"]["uid"] == it["metadata"]["uid"] for it in made)
 
 
+def test_a_fleet_of_a_gateway_goes_that_its_envoyproxy_published(operated: Rig) -> None:
+    """The configuration does not publish one."""
+    operated.configure()
+    operated.until_provisioned()
+    for it in fleet(operated):
+        operated.cluster.create(it)
+    operated.cluster.delete(operated.configuration())
+    operated.until(lambda: operated.is_gone(operated.configuration()))
+    assert operated.children() == {}
+
+
 @pytest.mark.parametrize("other", [[], ["gateway.projectcontour.io/elsewhere.contour"]])
 def test_finalizers_that_no_replica_has_taken_off_go(operated: Rig, other: list[str]) -> None:
     """No pod runs here. The class keeps its own while another instance serves a Gateway of it."""
