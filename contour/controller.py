@@ -15,7 +15,7 @@ from contour.asking.rows import HookRows
 from contour.audit import Turned
 from contour.complaints import Complaint
 from contour.envoy import outputs
-from contour.envoyreports import FleetReports, PublishedState
+from contour.envoyreports import FleetReports, PublishedState, RefusedObjects
 from contour.events import Batch, Event
 from contour.heldports import HeldPorts
 from contour.process import collections_later
@@ -102,6 +102,7 @@ class Controller:
         self.envoy_configs = EnvoyConfigs(self.engine, publish_node)
         self.hook_rows = HookRows(self.engine)
         self._held_ports = HeldPorts(self.engine)
+        self._refused = RefusedObjects(self.engine)
         rows = (self.envoy_configs, self.hook_rows, self._held_ports)
         self.notes: list[Callable[[Change], bool]] = [it.note for it in rows]
         """Are told of each change; they say whether they have written a row."""
@@ -164,7 +165,8 @@ class Controller:
     ) -> FleetReports:
         """The observer of what the Envoys of a fleet accept and refuse; statuses follow it."""
         asked_by = outputs.asked_by(fleet)
-        return FleetReports(fleet, self.engine, settle_soon, is_accepted, published, asked_by)
+        served = (is_accepted, published, asked_by)
+        return FleetReports(fleet, self.engine, settle_soon, *served, self._refused)
 
     def report_process_errors(self, faults: tuple[str, ...]) -> None:
         """Takes the settings that this process could not apply, for the configuration's status."""

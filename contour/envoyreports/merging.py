@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from contour.envoyreports.objects import RefusedByFleet, RefusedObjects
 from contour.envoyreports.pending import Awaited, Limits, Listeners, PublishedState
 from contour.envoyreports.report import EnvoyReport, Refusal, ReportDelta
 from contour.xds.observer import NO_RELEASES, AckObserver, RefusedPart
@@ -39,6 +40,7 @@ class FleetReports(AckObserver):
     published: PublishedState | None = None  # needed where there are other replicas
     # Who asks for a resource, in a fleet whose clients each refuse for themselves.
     asked_by: Callable[[Name], Application] | None = None
+    shared: RefusedObjects | None = None  # with the reports of other fleets
     tell: Callable[[ReportDelta], None] = lambda _: None  # the changes that our own Envoys report
     _said: dict[str, EnvoyReport] = field(default_factory=lambda: {OWN: EnvoyReport()})
     _of: defaultdict[ObjectRef, set[tuple[str, PartKey]]] = field(
@@ -50,8 +52,10 @@ class FleetReports(AckObserver):
     )
     _pending: set[str] = field(default_factory=set)
     _awaited: Awaited = field(init=False)
+    _objects: RefusedObjects = field(init=False)
 
     def __post_init__(self) -> None:
+        self._objects = self.shared or RefusedObjects(self.engine)
         self.engine.write(refusals.ENVOYS, self.fleet, 0)
         if self.fleet == counting.FLEET and self.published is not None:
             self._awaited = Limits(self.engine, self.published)
@@ -195,25 +199,23 @@ class FleetReports(AckObserver):
             for source, (name, part) in self._of[origin]
             if (source, part) not in self._early.get(name, ())
         }
-        refusers = self._refusers(self._of[origin])
+        by = self._refusers(self._of[origin])
         if not self._of[origin]:
             del self._of[origin]
         if self.asked_by is not None:
             declined = {Declined(self.asked_by(name), said) for name, said in words}
             self.engine.write(refusals.DECLINED, origin, tuple(sorted(declined)) or None)
             return
-        told = tuple(sorted({said for _, said in words})) or None
-        self.engine.write(refusals.REFUSERS, origin, refusers)
-        self.engine.write(refusals.REFUSALS, origin, told)
+        envoys = sum(it.envoys for it in self._said.values())
+        refused = RefusedByFleet(frozenset(said for _, said in words), by, envoys)
+        self._objects.write(self.fleet, origin, refused)
 
     def _connected(self) -> releases.Counted:
         found = sum((Counter(it.releases) for it in self._said.values()), Counter[str]())
         return tuple(sorted(found.items()))
 
-    def _refusers(
-        self, places: Iterable[tuple[str, PartKey]]
-    ) -> tuple[releases.Counted, int] | None:
-        """The Envoys, by release, that lack something that others have; None if no others have it.
+    def _refusers(self, places: Iterable[tuple[str, PartKey]]) -> Counter[str]:
+        """The Envoys that lack some of these parts, by release.
 
         An Envoy that refuses two parts counts once: per release, the largest count of one part.
         """
@@ -225,9 +227,7 @@ class FleetReports(AckObserver):
         found: Counter[str] = Counter()
         for counted in by_place.values():
             found |= counted
-        connected = sum(it.envoys for it in self._said.values())
-        some = tuple(sorted(found.items()))
-        return (some, connected) if 0 < found.total() < connected else None
+        return found
 
 
 def _lacks(said: EnvoyReport, name: str, ours: str | None) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contour.envoy import outputs
-from contour.envoyreports import FleetReports
+from contour.envoyreports import FleetReports, RefusedObjects
 from contour.envoyreports.report import ListenerState, Refusal, ReportDelta
 from contour.xds.fleet import Fleet
 from contour.xds.observer import RefusedPart
@@ -216,3 +216,22 @@ def test_what_grpc_applications_refuse_is_told_once_for_each_wording_and_side() 
         )
     told = reports.engine.row(refusals.DECLINED, APP)
     assert told == (("gRPC clients", "no TLS"), ("gRPC servers", "no TLS"))
+
+
+def test_an_object_of_several_fleets_has_what_each_of_them_refuses() -> None:
+    engine = Engine(Plan())
+    shared, here = RefusedObjects(engine), ((APP.kind, APP.namespace, APP.name),)
+    web, own = (
+        FleetReports(it, engine, lambda: None, lambda _: True, shared=shared)
+        for it in ("web", "own")
+    )
+    for it, envoys in ((web, 2), (own, 1)):
+        it.connected(envoys, {"1.40.0": envoys})
+        it.refused(RefusedPart(*HOST, here, f"bad in {it.fleet}", {"1.40.0": 1}))
+    assert told(web) == ("bad in own", "bad in web")
+    assert engine.row(refusals.REFUSERS, APP) == ((("1.40.0", 2),), 3)
+    own.recovered(*HOST)
+    assert told(web) == ("bad in web",)
+    assert engine.row(refusals.REFUSERS, APP) == ((("1.40.0", 1),), 2)
+    web.recovered(*HOST)
+    assert (told(web), engine.row(refusals.REFUSERS, APP)) == (None, None)
