@@ -23,7 +23,6 @@ SERVICE = "contour.replicas.v1.Verdicts"  # replicas of other releases know it b
 METHOD = "Report"
 ALIVE = b"{}"
 
-MOST_WORDS = 2048  # of one refusal; a condition cannot tell more of many of them
 MOST_ORIGINS = 64
 MOST_PEERS = 64
 MOST_RELEASES = 64
@@ -139,7 +138,7 @@ def _row(place: PartKey, found: Refusal | None) -> list[object]:
     if found is None:
         return [type_url, name, part, None]
     origins = [[*it] for it in found.origins[:MOST_ORIGINS]]
-    said = [origins, found.words[:MOST_WORDS], found.digest, found.by[:MOST_RELEASES]]
+    said = [origins, found.words, found.digest, found.by[:MOST_RELEASES]]
     return [type_url, name, part, said]
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from contour.envoyreports.objects import RefusedByFleet, RefusedObjects
 from contour.envoyreports.pending import Awaited, Limits, Listeners, PublishedState
-from contour.envoyreports.report import EnvoyReport, Refusal, ReportDelta
+from contour.envoyreports.report import MOST_WORDS, EnvoyReport, Refusal, ReportDelta
 from contour.xds.observer import NO_RELEASES, AckObserver, RefusedPart
 from contour.xds.resources import Name, PartKey
 from crds.meta import ObjectRef
@@ -82,7 +82,7 @@ class FleetReports(AckObserver):
         name, part, origins, words, by = refused
         digest = self.published.digest(name, part) if self.published else ""
         objects = tuple(ObjectRef(*it) for it in origins)
-        refusal = Refusal(objects, words, digest, tuple(sorted(by.items())))
+        refusal = Refusal(objects, words[:MOST_WORDS], digest, tuple(sorted(by.items())))
         self._say(ReportDelta(refusals={(name, part): refusal}))
 
     def recovered(self, name: Name, part: str) -> None:

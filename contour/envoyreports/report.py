@@ -14,6 +14,8 @@ from contour.xds.resources import PartKey
 from crds.meta import ObjectRef
 from dag.releases import Counted
 
+MOST_WORDS = 2048  # characters of one message; a condition cannot tell more of many of them
+
 
 class ListenerState(NamedTuple):
     """Whether the Envoys of a replica have accepted a listener, or rate limit services a limit."""
@@ -26,7 +28,7 @@ class Refusal(NamedTuple):
     """Envoy's error message about a part, and the objects whose statuses show it."""
 
     origins: tuple[ObjectRef, ...]
-    words: str
+    words: str  # no more than MOST_WORDS, also of our own: equal ones are told once
     digest: str = ""  # of the part; empty if it cannot be compared
     by: Counted = ()  # the Envoys that refuse it while others have it; empty: none has it
 

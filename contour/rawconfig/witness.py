@@ -61,7 +61,7 @@ class Witness(AckObserver):
         """An Envoy refuses an edition."""
         version = _version(refused.edition)
         self._note(version)
-        self._refusers[version][refused.envoy] = refused.words
+        self._refusers[version][refused.envoy] = refused.words[: report.MOST_WORDS]
         self._say()
 
     def edition_taken(self, edition: str) -> None:

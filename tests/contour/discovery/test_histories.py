@@ -5,8 +5,10 @@ import asyncio
 import pytest
 
 from contour.discovery import documents
+from contour.envoyreports.report import MOST_WORDS
+from dag.rawconfig import revisions
 from tests.contour.discovery import histories
-from tests.contour.discovery.world import REVISION, Replica, Store, version
+from tests.contour.discovery.world import KEY, NODE, REVISION, Replica, Store, version
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -56,6 +58,22 @@ async def test_a_content_that_the_leader_never_saw_is_gone_back_to_by_nobody(kno
     await asyncio.sleep(0)
     assert store.contents() == ["good", "bad"]
     assert (leader.published, other.published) == (version("good"), version("good"))
+
+
+async def test_long_words_that_two_replicas_hear_are_told_once() -> None:
+    store = Store(content="good")
+    leader, other = Replica(store, "leader"), Replica(store, "other")
+    store.edit("bad")
+    for it in (other, leader):
+        it.look_at_all()
+        it.hear("x" * (MOST_WORDS + 1))
+    (refusal,) = other.witness.own.refusals.values()
+    assert refusal.words == "x" * MOST_WORDS
+    other.report(leader)
+    heard = revisions.EditionKey(KEY.namespace, NODE, version("bad"))
+    row = leader.instance.controller.engine.row(revisions.HEARD, heard)
+    assert row is not None
+    assert row.words == (refusal.words,)
 
 
 async def test_what_was_refused_and_is_deleted_is_tried_again() -> None:

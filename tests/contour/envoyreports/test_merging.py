@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from contour.envoy import outputs
-from contour.envoyreports import FleetReports, RefusedObjects
-from contour.envoyreports.report import ListenerState, Refusal, ReportDelta
+from contour.envoyreports import FleetReports, RefusedObjects, encoding
+from contour.envoyreports.report import MOST_WORDS, ListenerState, Refusal, ReportDelta
 from contour.xds.fleet import Fleet
 from contour.xds.observer import RefusedPart
 from contour.xds.resources import LISTENER, ROUTE, Change, Name, PartKey
@@ -120,6 +120,22 @@ def test_the_same_words_of_many_replicas_are_told_once() -> None:
     for source in ("one", "two", "three"):
         reports.take(source, ReportDelta(refusals={HOST: Refusal((APP,), "bad")}))
     assert told(reports) == ("bad",)
+
+
+def test_the_same_long_words_of_the_leader_and_a_follower_are_told_once() -> None:
+    (leading, _), (following, _) = leader(), leader()
+    here = ((APP.kind, APP.namespace, APP.name),)
+
+    def tell(delta: ReportDelta) -> None:
+        for message in encoding.messages("web", delta):
+            found = encoding.read_delta(message, is_comparable=True)
+            assert found is not None
+            leading.take("follower", found[1])
+
+    following.report_to(tell)
+    for it in (following, leading):
+        it.refused(RefusedPart(*HOST, here, "x" * (MOST_WORDS + 1), {}))
+    assert told(leading) == ("x" * MOST_WORDS,)
 
 
 def test_all_there_is_to_say_ends_what_it_does_not_mention() -> None:
