@@ -138,7 +138,7 @@ def is_http3_wanted(edge: nodes.Edge, asked: nodes.ClientSettings | None) -> boo
     """Whether an HTTPS listener has one for HTTP/3 beside it, where it can, by the settings and by
     the policy of its port."""
     sockets = asked.sockets if asked is not None else nodes.Sockets()
-    is_told = edge.use_proxy_protocol or sockets.proxy_protocol is not None
+    is_told = clientports.reads_proxy_protocol(edge, sockets)
     return (edge.http3 or sockets.http3) and not is_told
 
 

@@ -109,12 +109,8 @@ def _write_options(target: listener_pb2.Listener, node: nodes.Sockets) -> None:
 def _write_listener_filters(target: listener_pb2.Listener, node: nodes.Sockets) -> None:
     found = list(target.listener_filters)
     if node.proxy_protocol is not None:
-        found = [it for it in found if it.name != _PROXY_PROTOCOL]
-        added = listener_components_pb2.ListenerFilter(name=_PROXY_PROTOCOL)
-        is_optional = node.proxy_protocol == "optional"
-        told = proxy_protocol_pb2.ProxyProtocol(allow_requests_without_proxy_protocol=is_optional)
-        added.typed_config.CopyFrom(encoding.packed(told))
-        found = [added, *found]
+        others = (it for it in found if it.name != _PROXY_PROTOCOL)
+        found = [*_proxy_protocol(node.proxy_protocol), *others]
     for it in found:
         if it.name == _INSPECTOR and node.fingerprints:
             inspector = tls_inspector_pb2.TlsInspector()
@@ -129,6 +125,19 @@ def _write_listener_filters(target: listener_pb2.Listener, node: nodes.Sockets) 
     ]
     del target.listener_filters[:]
     target.listener_filters.extend(copies)
+
+
+def _proxy_protocol(
+    wanted: nodes.ProxyProtocol,
+) -> Iterator[listener_components_pb2.ListenerFilter]:
+    """The filter that reads it; none where it is off."""
+    if wanted == "off":
+        return
+    is_optional = wanted == "optional"
+    told = proxy_protocol_pb2.ProxyProtocol(allow_requests_without_proxy_protocol=is_optional)
+    added = listener_components_pb2.ListenerFilter(name=_PROXY_PROTOCOL)
+    added.typed_config.CopyFrom(encoding.packed(told))
+    yield added
 
 
 def write_manager(target: Pb, node: nodes.ClientTraffic) -> None:

@@ -106,6 +106,13 @@ def settings(view: View, key: nodes.ListenerKey) -> nodes.ClientSettings | None:
     return replace(found, sockets=replace(found.sockets, keepalive=None, kernel_buffer=None))
 
 
+def reads_proxy_protocol(edge: nodes.Edge, sockets: nodes.Sockets) -> bool:
+    """Whether connections of a port begin with the PROXY protocol, or may."""
+    if sockets.proxy_protocol is None:
+        return edge.use_proxy_protocol
+    return sockets.proxy_protocol != "off"
+
+
 def _waits(view: View, key: nodes.ListenerKey, sockets: nodes.Sockets) -> bool:
     """Whether sockets have other options than are asked for, and keep them."""
     if view.read(tables.SOCKET_OPTIONS, ()) is None:

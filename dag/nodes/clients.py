@@ -11,7 +11,7 @@ from dag.nodes.texts import ValueMatch
 
 EscapedSlashes = Literal["UnescapeAndRedirect", "UnescapeAndForward", "Keep", "Reject"]
 Underscores = Literal["Reject", "Drop", "Allow"]
-ProxyProtocol = Literal["required", "optional"]
+ProxyProtocol = Literal["required", "optional", "off"]
 CertificateMode = Literal[
     "Sanitize", "ForwardOnly", "AppendForward", "SanitizeSet", "AlwaysForwardOnly"
 ]

@@ -370,13 +370,13 @@ spec:
 
 
 @contextlib.contextmanager
-def _ports(folder: Any, spec: str) -> Iterator[Standalone]:
+def _ports(folder: Any, spec: str, settings: str = "") -> Iterator[Standalone]:
     authority = certificates.authority()
     text = manifest("clients.yaml").replace("$listeners", _LISTENER.format(name="bare"))
     files = {
         "services.yaml": manifest("services.yaml"),
         "clients.yaml": text.replace("$policies", _PORTS % spec).replace("$others", ""),
-        "configuration.yaml": CONFIGURATION,
+        "configuration.yaml": CONFIGURATION + settings,
         "secret.yaml": pairs.of("certificate", certificates.issued(authority, "*.example.com")),
     }
     with standalone(folder, files) as found:
@@ -409,6 +409,17 @@ def test_what_hosts_of_a_port_share(tmp_path: Any) -> None:
         assert _through_proxy(it, PROXIED)["backend"] == "one"
         it.write("clients.yaml", text.replace("20m", "30m"))
         it.until_told("ClientTrafficPolicy default/ports", "take effect at the next start")
+
+
+def test_a_policy_takes_the_proxy_protocol_off_its_port(tmp_path: Any) -> None:
+    settings = "  envoy: {listener: {useProxyProtocol: true}}\n"
+    with _ports(tmp_path, "enableProxyProtocol: false", settings) as it:
+        assert _through_proxy(it, "")["backend"] == "one"
+        assert not _through_proxy(it, PROXIED), "nobody is believed to be somebody else"
+        text = (it.manifests / "clients.yaml").read_text()
+        it.write("clients.yaml", text.replace("enableProxyProtocol: false", "scheme: Preserve"))
+        wait(lambda: not _through_proxy(it, ""), "the configuration holds again")
+        assert _through_proxy(it, PROXIED)["backend"] == "one"
 
 
 def test_http3_is_offered_where_a_policy_asks_for_it(tmp_path: Any) -> None:

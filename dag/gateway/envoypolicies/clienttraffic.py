@@ -69,11 +69,9 @@ def sockets(spec: crd.ClientTrafficPolicySpec, own: Place) -> Findings[nodes.Soc
     limits = spec.connection or crd.ClientConnections()
     tcp = (spec.timeout.tcp if spec.timeout is not None else None) or crd.ClientTCPTimeouts()
     at = own.at("connection")
-    proxied = spec.proxy_protocol
-    is_told = proxied is not None or bool(spec.enable_proxy_protocol)
     return nodes.Sockets(
         keepalive=connectionvalues.keepalive(spec.tcp_keepalive),
-        proxy_protocol=_told(proxied) if is_told else None,
+        proxy_protocol=_proxy_protocol(spec),
         buffer_limit=(yield from byte_count(limits.buffer_limit, at.at("bufferLimit"), 0)),
         kernel_buffer=(
             yield from byte_count(limits.socket_buffer_limit, at.at("socketBufferLimit"), 1)
@@ -85,8 +83,13 @@ def sockets(spec: crd.ClientTrafficPolicySpec, own: Place) -> Findings[nodes.Soc
     )
 
 
-def _told(written: crd.ClientProxyProtocol | None) -> nodes.ProxyProtocol:
-    return "optional" if written is not None and written.optional else "required"
+def _proxy_protocol(spec: crd.ClientTrafficPolicySpec) -> nodes.ProxyProtocol | None:
+    """Whether connections begin with it; None if that is as the settings say."""
+    if spec.proxy_protocol is not None:
+        return "optional" if spec.proxy_protocol.optional else "required"
+    if spec.enable_proxy_protocol is None:
+        return None
+    return "required" if spec.enable_proxy_protocol else "off"
 
 
 def _address(written: crd.ClientIPDetection | None, own: Place) -> nodes.ClientAddress | None:

@@ -21,6 +21,7 @@ from dag.plan import STATUSES
 from dag.statuses import PolicyStatus
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
+    configuration,
     gateway,
     gateway_class,
     host,
@@ -151,14 +152,20 @@ def test_on_a_shared_port_the_oldest_policy_holds_and_the_others_are_told() -> N
     assert _hops(it) == 3
 
 
-def test_hosts_of_other_apis_are_not_touched() -> None:
-    proxy = """---
+def classic_proxy(fqdn: str, tls: str = "null") -> str:
+    """An HTTPProxy."""
+    return f"""---
 apiVersion: projectcontour.io/v1
 kind: HTTPProxy
-metadata: {name: proxy, namespace: default}
-spec: {virtualhost: {fqdn: proxy.com}, routes: [{services: [{name: s1, port: 80}]}]}
+metadata: {{name: proxy, namespace: default}}
+spec:
+  virtualhost: {{fqdn: {fqdn}, tls: {tls}}}
+  routes: [{{services: [{{name: s1, port: 80}}]}}]
 """
-    it = world(GIVEN + PLAIN + policy("a", HOPS % 1) + proxy)
+
+
+def test_hosts_of_other_apis_are_not_touched() -> None:
+    it = world(GIVEN + PLAIN + policy("a", HOPS % 1) + classic_proxy("proxy.com"))
     assert port(it) == nodes.ClientSettings(nodes.Sockets())
     told, words = status(it, "a")
     assert told == "Accepted=False/Conflicted"
@@ -185,7 +192,8 @@ SOCKETS = [
     ("tcpKeepalive: {probes: 3, idleTime: 20m, interval: 60s}", {"keepalive": (3, 1200, 60)}),
     ("tcpKeepalive: {idleTime: 1ms}", {"keepalive": (9, 1, 75)}),
     ("enableProxyProtocol: true", {"proxy_protocol": "required"}),
-    ("enableProxyProtocol: false", {}),
+    ("enableProxyProtocol: false", {"proxy_protocol": "off"}),
+    ("enableProxyProtocol: false, proxyProtocol: {}", {"proxy_protocol": "required"}),
     ("proxyProtocol: {}", {"proxy_protocol": "required"}),
     ("enableProxyProtocol: true, proxyProtocol: {optional: true}", {"proxy_protocol": "optional"}),
     ("connection: {bufferLimit: 1024}", {"buffer_limit": 1024}),
@@ -482,6 +490,24 @@ def test_http3_is_served_on_a_port_whose_policy_asks_for_it() -> None:
     answers_ = it.answer(hosts.secure_host, nodes.HostKey(*at, "a.example.com"))
     assert answers_ is not None
     assert not answers_.can_speak_http3
+
+
+def test_the_proxy_protocol_is_off_where_a_policy_says_so_and_on_ports_that_it_holds() -> None:
+    at = nodes.ListenerKey(DEFAULT_FLEET, "ingress_https")
+    settings = configuration("envoy: {listener: {useProxyProtocol: true, http3: true}}")
+    off, proxy = "enableProxyProtocol: false", classic_proxy("proxy.com", "{secretName: cert}")
+    it = world(GIVEN + TWO + settings)
+    assert not fleets.serves_http3(it, at)
+    apply(it, policy("a", off))
+    assert port(it, "ingress_https").sockets.proxy_protocol == "off"
+    assert fleets.serves_http3(it, at)
+    assert status(it, "a") == ("Accepted", "the policy applies")
+    apply(it, proxy)
+    assert port(it, "ingress_https").sockets.proxy_protocol is None
+    assert not fleets.serves_http3(it, at)
+    told, words = status(it, "a")
+    assert told == "Accepted=True/Conflicted"
+    assert "port 443 share: hosts of HTTPProxies or Ingresses are served there, too" in words
 
 
 def test_sockets_that_cannot_be_opened_anew_keep_their_options() -> None:
