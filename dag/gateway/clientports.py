@@ -12,14 +12,17 @@ from typing import NamedTuple
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import replace
 from dag import entrypoints, nodes, tables
+from dag.configuration import settings as configured
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import listenersets, servedlisteners
+from dag.gateway import attachment, listenersets, servedlisteners
+from dag.gateway.attachment import AttachmentPoint
 from dag.gateway.envoypolicies import clientpolicies, clienttls, policytargets
 from dag.gateway.listenerspecs import Section
 from dag.problems import Problem
 from dag.problems import policies as complaints
 from dag.seniority import Senior, senior
 from dag.statuses import PolicyStatus
+from dag.values import hostnames
 
 
 class Port(NamedTuple):
@@ -31,11 +34,21 @@ class Port(NamedTuple):
     """Requests are read as the port says."""
 
 
+class SecurePort(NamedTuple):
+    """A port for requests over TLS, which may come over HTTP/3."""
+
+    port: Port
+    unnamed: Section | None
+    """Its listener without a host name; None: one that has a name."""
+
+
 class Placed(NamedTuple):
     """A listener of a Gateway or ListenerSet on a port, and its policy."""
 
     port: Port
     section: Section
+    secure: SecurePort | None
+    """The port again, if requests come over TLS."""
     senior: Senior | None
     is_closed: bool
     """It takes no requests, because what its policy asks for is not served."""
@@ -55,10 +68,12 @@ def _placed(view: View, it: servedlisteners.ServedListener) -> Placed:
         clientpolicies.EFFECTS.of(view, found) if found is not None else clientpolicies.Effect()
     )
     is_asked_twice = it.clients is not None and effect.tls.clients is not None
-    key = nodes.ListenerKey(it.host.fleet, it.host.listener)
+    port = Port(nodes.ListenerKey(it.host.fleet, it.host.listener), it.port, it.protocol == "HTTP")
+    unnamed = it.section if it.host.host == hostnames.EVERY else None
     return Placed(
-        Port(key, it.port, it.protocol == "HTTP"),
+        port,
         it.section,
+        SecurePort(port, unnamed) if it.protocol == "HTTPS" else None,
         _senior(view, found),
         effect.is_closed or is_asked_twice,
         is_asked_twice,
@@ -147,6 +162,7 @@ def client_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | Non
         *_shared(view, key, meant.effect),
         *_asked_twice(view, key, meant.effect),
         *_waiting(view, key, meant.effect),
+        *_without_http3(view, key, meant.effect),
     )
     return ancestry.status(view, key, (*meant.problems, *told))
 
@@ -169,6 +185,30 @@ def _waiting(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> 
         own = complaints.attached(clienttls.KIND, key)
         text = "tcpKeepalive and connection.socketBufferLimit take effect at the next start"
         yield complaints.policy_remark(own, f"{text}, on one machine")
+
+
+def _without_http3(
+    view: View, key: NamespacedName, effect: clientpolicies.Effect
+) -> Iterator[Problem]:
+    """Where a policy that holds on a port asks for HTTP/3, which is not served."""
+    if not effect.sockets.http3:
+        return
+    at = complaints.attached(clienttls.KIND, key).at("http3")
+    mine = [it for it in view.bucket(SECURE, key) if view.ask(holding, it.port.key).policy == key]
+    if mine and reads_proxy_protocol(view.ask(configured.settings, ()).edge, effect.sockets):
+        text = "connections of its ports begin with the PROXY protocol"
+        yield complaints.policy_field_not_served(at, text)
+        return
+    for number in sorted({it.port.number for it in mine if _is_for_unknown_names(view, it)}):
+        yield complaints.no_http3_for_unknown_names(at, str(number))
+
+
+def _is_for_unknown_names(view: View, it: SecurePort) -> bool:
+    """Whether routes take requests for names that no listener and no route has."""
+    if it.unnamed is None:
+        return False
+    every = AttachmentPoint(nodes.HostKey(*it.port.key, hostnames.EVERY), it.unnamed)
+    return view.count(attachment.ATTACHED, every) > 0
 
 
 def _shared(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
@@ -225,16 +265,25 @@ def _asked(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedN
     return ((it.senior.key, it.section) for it in twice if it.senior is not None)
 
 
+def _secured(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, SecurePort]]:
+    for it in found:
+        if it.senior is not None and it.secure is not None:
+            yield it.senior.key, it.secure
+
+
 ON_PORT: Index[nodes.ListenerKey, Senior | None] = Index(
     "policies of clients on a port", placed, _on_port
 )
 OF_POLICY: Index[NamespacedName, Port] = Index("ports of ClientTrafficPolicies", placed, _of_policy)
 CLOSED: Index[Section, None] = Index("listeners closed by their policy", placed, _closed)
+SECURE: Index[NamespacedName, SecurePort] = Index(
+    "HTTPS ports of ClientTrafficPolicies", placed, _secured
+)
 ASKED_TWICE: Index[NamespacedName, Section] = Index(
     "ClientTrafficPolicies beside Gateways that check clients", placed, _asked
 )
 
-INDEXES = (ON_PORT, OF_POLICY, CLOSED, ASKED_TWICE)
+INDEXES = (ON_PORT, OF_POLICY, CLOSED, SECURE, ASKED_TWICE)
 KEPT = (
     Kept(placed, tables.GATEWAYS, listenersets.gateway_ref),
     Kept(placed, tables.LISTENER_SETS, listenersets.ref),

@@ -146,6 +146,12 @@ def merging_has_no_effect(owner: Place, target: str) -> Problem:
     return at.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
+def no_http3_for_unknown_names(field: Place, port: str) -> Problem:
+    """HTTP/3 on a port with routes for the host `*`."""
+    why = f"has no effect on port {port} for hosts that neither a listener nor a route names"
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
+
+
 def policy_unread(owner: Place) -> Problem:
     """A policy with errors, of which no good version was ever seen."""
     return policy_closes(owner, "cannot be read")

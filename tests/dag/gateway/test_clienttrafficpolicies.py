@@ -492,6 +492,31 @@ def test_http3_is_served_on_a_port_whose_policy_asks_for_it() -> None:
     assert not answers_.can_speak_http3
 
 
+UNNAMED = "has no effect on port 443 for hosts that neither a listener nor a route names"
+PROXIED = "has no effect: connections of its ports begin with the PROXY protocol"
+EVERY_PORT = configuration("envoy: {listener: {useProxyProtocol: true}}")
+
+
+@pytest.mark.parametrize(
+    ("given", "spec", "words"),
+    [
+        (TWO + route("r"), "", ""),
+        (TWO, "proxyProtocol: {}", PROXIED),
+        (TWO, "enableProxyProtocol: true", PROXIED),
+        (TWO + EVERY_PORT, "", PROXIED),
+        (TWO + EVERY_PORT, "enableProxyProtocol: false", ""),
+        (PLAIN + route("r"), "proxyProtocol: {}", ""),
+        (gateway("gw", https()), "", ""),
+        (gateway("gw", https()) + route("r", hosts=("a.example.com",)), "", ""),
+        (gateway("gw", https(), https("b", rest=host("b.com"))) + route("r"), "", UNNAMED),
+    ],
+)  # fmt: skip
+def test_where_http3_is_asked_for_and_not_served_is_told(given: str, spec: str, words: str) -> None:
+    it = world(GIVEN + given + policy("a", f"http3: {{}}, {spec}".removesuffix(", ")))
+    told = f"; spec.http3: {words}" if words else ""
+    assert status(it, "a") == ("Accepted", f"the policy applies{told}")
+
+
 def test_the_proxy_protocol_is_off_where_a_policy_says_so_and_on_ports_that_it_holds() -> None:
     at = nodes.ListenerKey(DEFAULT_FLEET, "ingress_https")
     settings = configuration("envoy: {listener: {useProxyProtocol: true, http3: true}}")
