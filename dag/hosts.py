@@ -68,7 +68,21 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
             return _with_guarded_stream(view, key, wanted.host)
         if wanted is not None and wanted.tls is not None:
             return nodes.SecureHost(wanted.tls, wanted.origins)
-    return gateway_hosts.closed_host(view, key) or _fallback(view, key)
+    if key.host == hostnames.EVERY:
+        return gateway_hosts.closed_host(view, key) or _fallback(view, key)
+    return _without_tls(view, key)
+
+
+def _without_tls(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
+    """What closes the connections of a host that is to have TLS and has none, where a wider one
+    forwards them unread. Where requests are read, the host is one of `unserved_hosts`."""
+    claim = view.ask(httpproxy_claims.claim, key.host)
+    if claim is None or not claim.asks_for_tls:
+        return None
+    wider = (key._replace(host=it) for it in hostnames.covering(key.host) if it != key.host)
+    found = next((it for at in wider if (it := view.ask(secure_host, at)) is not None), None)
+    is_streamed = found is not None and found.stream is not None
+    return nodes.SecureHost(None, claim.origins, gateway_hosts.CLOSED) if is_streamed else None
 
 
 @entrypoints.gateway_tls.answer
@@ -254,7 +268,8 @@ def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
 def unserved_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     """Where a host that is to have TLS has none: no wider one may take its requests instead.
 
-    A certificate that is missing must not lead them past what guards the host.
+    A certificate that is missing must not lead them past what guards the host. Where connections
+    are no requests, or those of a wider host are none, they are closed (`secure_host`).
     """
     claim, secure = view.ask(httpproxy_claims.claim, host), view.ask(listeners.secure_listener, ())
     if claim is None or not claim.asks_for_tls or secure is None or host == hostnames.EVERY:

@@ -3,8 +3,8 @@
 On a TLS host, plain HTTP is redirected wherever a route does not permit it. Where TLS itself cannot
 be served such a route answers 503: what was meant for TLS never goes in the clear, and a redirect
 would lead to nobody, which browsers remember. With a `tcpproxy` the bytes of TLS connections go
-there, and the routes are those of plain HTTP. Source: HTTPProxy reference, "VirtualHost",
-"Route.permitInsecure".
+there, or nowhere, and the routes are those of plain HTTP. Source: HTTPProxy reference,
+"VirtualHost", "Route.permitInsecure".
 """
 
 from collections.abc import Iterable, Iterator
@@ -50,14 +50,15 @@ def _behind_tls(
         termination = yield from tls.termination(view, place.at("tls"), root)
     except Refused as refused:
         yield refused.problem
-        yield _claim(place, guards.CLOSED, _on_plain_http(view, written, UNSERVED))
+        plain = _on_plain_http(view, written, UNSERVED)
+        yield _claim(place, guards.CLOSED, plain, (), tls.unserved(place, root))
         return
     is_fallback = yield from fallback.is_fallback(view, place, wanted)
     secure = tls.secure_host(place, root, termination, stream)
     instead = redirects.to_https(view) if secure is not None else UNSERVED
     plain = _on_plain_http(view, written, instead)
     if secure is None or secure.stream is not None:
-        yield _claim(place, host, plain, (), secure)
+        yield _claim(place, host, plain, (), secure or tls.unserved(place, root))
         return
     behind = _routes(written)
     if secure.tls is not None:

@@ -1,7 +1,8 @@
 """How a root's host is served over TLS: the Secret, the versions, the certificates of clients.
 
 Source: HTTPProxy reference, "TLS". A host whose TLS cannot be served is not served over TLS at
-all; what plain HTTP then does is told in `schemes`.
+all, and its connections are closed if they are those of a `tcpproxy`; what plain HTTP then does is
+told in `schemes`.
 """
 
 from crds import virtualhost as crd
@@ -10,7 +11,7 @@ from crds.meta import NamespacedName
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import View
-from dag.httpproxy import clients
+from dag.httpproxy import clients, streamguards
 from dag.problems import Refused
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
@@ -59,6 +60,14 @@ def secure_host(
         is_served = stream is not None and (termination is not None or is_passed_through)
         return nodes.SecureHost(termination, (place.subject,), stream) if is_served else None
     return nodes.SecureHost(termination, (place.subject,)) if termination is not None else None
+
+
+def unserved(place: Place, root: HTTPProxy) -> nodes.SecureHost | None:
+    """What closes the connections of a host whose `tcpproxy` cannot be served: no wider one may
+    take them. None for a host without one, of whose requests `dag.hosts` takes care."""
+    if root.spec.tcpproxy is None:
+        return None
+    return nodes.SecureHost(None, (place.subject,), streamguards.CLOSED)
 
 
 def _check_passthrough(place: Place, tls: crd.TLS, root: HTTPProxy) -> None:

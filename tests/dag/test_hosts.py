@@ -3,6 +3,7 @@
 import pytest
 import re2
 
+from crds.meta import ObjectRef
 from dag import hosts, nodes
 from tests.dag import world
 from tests.testbed import pairs
@@ -212,3 +213,50 @@ def test_a_host_is_marked_behind_tls_while_its_certificate_is_missing() -> None:
     world.delete(it, "Secret", "cert")
     world.delete(it, "HTTPProxy", "app")
     assert not it.answer(hosts.unserved_hosts, "app.example.com")
+
+
+_CERTIFIED, _LACKING = ", tls: {secretName: there}", ", tls: {secretName: cert}"
+
+
+def _wider(host: str, served: str) -> str:
+    return f"""
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {{name: wider}}
+spec: {{virtualhost: {{fqdn: '{host}'{served}}}, {_BACKEND}}}
+"""
+
+
+_BACKEND = "tcpproxy: {services: [{name: ingress, port: 80}]}"
+_PASSED = "{name: tls, port: 443, protocol: TLS, hostname: '*.com', tls: {mode: Passthrough}}"
+
+
+@pytest.mark.parametrize(
+    ("wider", "is_closed"),
+    [
+        ("", False),
+        (ingress("/", "*.example.com"), False),
+        (proxy("/", "*.example.com", _CERTIFIED).replace("app}", "wider}"), False),
+        (_wider("*.example.com", _CERTIFIED), True),
+        (_wider("*.com", ", tls: {passthrough: true}"), True),
+        (_wider("*", ", tls: {passthrough: true}"), True),
+        (_wider("*.example.com", _LACKING), True),
+        (GATEWAY.replace("{name: http, port: 80, protocol: HTTP}", _PASSED), True),
+    ],
+)
+def test_no_wider_stream_takes_the_connections_of_a_host_whose_certificate_is_missing(
+    wider: str, *, is_closed: bool
+) -> None:
+    it = world.world(SERVICES + pairs.secret("there") + wider + proxy("/", more=_LACKING))
+    key = nodes.HostKey("contour", "ingress_https", "app.example.com")
+    assert (it.answer(hosts.secure_host, key) == _closed()) is is_closed
+    assert it.answer(hosts.unserved_hosts, key.host) == (() if is_closed else (key,))
+    assert world.routes(it, key.host) == ["/ -> 503"]
+    world.apply(it, pairs.secret("cert"))
+    assert world.tls(it, key.host) == "default/cert 1.2-1.3"
+
+
+def _closed() -> nodes.SecureHost:
+    origins = (ObjectRef("HTTPProxy", "default", "app"),)
+    return nodes.SecureHost(None, origins, nodes.Stream((nodes.WeightedCluster(None),)))

@@ -9,6 +9,7 @@ from tests.dag.world import FLEET, apply, messages, problems, routes, secure, wo
 from tests.testbed import pairs
 
 SERVICES = services("s1", "s2")
+CLOSED = nodes.Stream((nodes.WeightedCluster(None),))
 PASSED, TERMINATED = "tls: {passthrough: true}", "tls: {secretName: cert}"
 
 
@@ -138,7 +139,18 @@ def test_a_stream_may_be_that_of_another(field: str) -> None:
             root("other", f"routes: [{to('s1')}]", fqdn="b.com"),
             "TCPProxyIncludeError/RootIncludesRoot: spec.tcpproxy.include: ",
         ),
-        (PASSED, f"routes: [{to('s1')}]", "", "TLSError/TLSConfigNotValid: spec.virtualhost.tls: "),
+        (
+            "tls: {secretName: gone}",
+            tcp("s1"),
+            "",
+            "TLSError/SecretNotValid: spec.virtualhost.tls.secretName: ",
+        ),
+        (
+            "tls: {secretName: cert, clientValidation: {caSecret: gone}}",
+            tcp("s1"),
+            "",
+            "TLSError/ClientValidationInvalid: spec.virtualhost.tls.clientValidation: ",
+        ),
         (
             "tls: {passthrough: true, secretName: cert}",
             tcp("s1"),
@@ -153,14 +165,26 @@ def test_a_stream_may_be_that_of_another(field: str) -> None:
         ),
     ],
 )
-def test_a_stream_that_leads_nowhere_is_told(
+def test_a_stream_that_leads_nowhere_is_closed_and_told(
     tls: str, written: str, others: str, expected: str
 ) -> None:
     text = host(tls, written) if tls else root("root", written)
     engine = made(text + others)
-    assert stream(engine) is None
+    assert stream(engine) == (CLOSED if tls else None)
     (told,) = messages(engine, "HTTPProxy", "root")
     assert told.startswith(expected)
+
+
+def test_passthrough_without_a_stream_is_told() -> None:
+    engine = made(host(PASSED, f"routes: [{to('s1')}]"))
+    assert stream(engine) is None
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert told.startswith("TLSError/TLSConfigNotValid: spec.virtualhost.tls: ")
+
+
+def test_beside_a_stream_that_leads_nowhere_plain_http_is_not_redirected() -> None:
+    written = f"tcpproxy: {{}}, routes: [{to('s2')}, {on('/x', 's2', 'permitInsecure: true')}]"
+    assert routes(made(host(PASSED, written)), "a.com") == ["/x -> default/s2:80", "/ -> 503"]
 
 
 def test_a_cycle_of_children_is_told_where_it_closes() -> None:
