@@ -15,7 +15,7 @@ from dag.httpproxy import backends, balancing, healthchecks, owner
 from dag.httpproxy.included import IncludedProxy
 from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place
+from dag.problems.places import Findings, Place
 from dag.values import weights
 
 Following = Generator[IncludedProxy | Problem, None, nodes.Stream | None]
@@ -63,16 +63,32 @@ def _stream(view: View, place: Place, written: crd.TCPProxy) -> Following:
     )
     found = yield from backends.takers(view, place, written.services, manner)
     takers = {it.place: nodes.WeightedCluster(it.cluster, it.weight) for it in found}
-    is_even = not any(it.weight for it in written.services)
+    listed = yield from _listed(place, written.services)
+    is_even = not any(it.weight for _, it in listed)
     shares = tuple(
-        takers.get(place.at("services", index))
-        or nodes.WeightedCluster(None, 1 if is_even else it.weight)
-        for index, it in enumerate(written.services)
-        if not it.mirror and (is_even or it.weight)
+        takers.get(at) or nodes.WeightedCluster(None, 1 if is_even else it.weight)
+        for at, it in listed
+        if is_even or it.weight
     )
     counted = weights.scaled([it.weight for it in shares])
     shares = tuple(it._replace(weight=n) for it, n in zip(shares, counted, strict=True))
-    return nodes.Stream(shares) if shares else None
+    return nodes.Stream(shares)
+
+
+def _listed(
+    place: Place, written: Sequence[crd.Service]
+) -> Findings[tuple[tuple[Place, crd.Service], ...]]:
+    """The Services that may get connections, of which nobody makes copies."""
+    every = [(place.at("services", index), it) for index, it in enumerate(written)]
+    for at, it in every:
+        if it.mirror:
+            text = "connections of a tcpproxy are not mirrored; the service gets none"
+            yield problems.ignored_field(at.at("mirror"), text)
+    found = tuple((at, it) for at, it in every if not it.mirror)
+    if not found:
+        text = "needs a service that is not a mirror"
+        raise Refused(problems.stream_not_defined(place.at("services"), text))
+    return found
 
 
 def _child(

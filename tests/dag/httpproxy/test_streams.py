@@ -70,6 +70,31 @@ def test_connections_are_shared_by_weight_and_those_for_nobody_are_closed(
     assert shares(made(host(PASSED, f"tcpproxy: {{services: [{backends}]}}"))) == expected
 
 
+@pytest.mark.parametrize(
+    ("backends", "expected"),
+    [
+        ("{name: s1, port: 80}", [("s1", 1)]),
+        ("{name: s1, port: 80}, {name: s2, port: 80}", [("s1", 1), ("s2", 1)]),
+        ("{name: s1, port: 80, weight: 3}, {name: s2, port: 80}", [("s1", 3)]),
+    ],
+)
+def test_a_mirror_changes_no_share_of_connections(
+    backends: str, expected: list[tuple[str, int]]
+) -> None:
+    mirror = "{name: s2, port: 80, mirror: true, weight: 10}"
+    engine = made(host(PASSED, f"tcpproxy: {{services: [{mirror}, {backends}]}}"))
+    assert shares(engine) == expected
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert told.startswith("?SpecError/IgnoredField: spec.tcpproxy.services[0].mirror: ")
+
+
+def test_connections_are_closed_where_all_services_are_mirrors() -> None:
+    engine = made(host(PASSED, "tcpproxy: {services: [{name: s1, port: 80, mirror: true}]}"))
+    assert stream(engine) == CLOSED
+    (told, _) = messages(engine, "HTTPProxy", "root")
+    assert told.startswith("TCPProxyError/NothingDefined: spec.tcpproxy.services: ")
+
+
 def test_a_check_of_connections_and_a_strategy() -> None:
     rest = "healthCheckPolicy: {intervalSeconds: 5}, loadBalancerPolicy: {strategy: Random}"
     found = stream(made(host(PASSED, tcp("s1", rest))))
