@@ -69,7 +69,7 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
         if wanted is not None and wanted.tls is not None:
             return nodes.SecureHost(wanted.tls, wanted.origins)
     if key.host == hostnames.EVERY:
-        return gateway_hosts.closed_host(view, key) or _fallback(view, key)
+        return _fallback(view, key) or gateway_hosts.closed_host(view, key)
     return _without_tls(view, key)
 
 

@@ -12,11 +12,15 @@ from dag.problems.places import Findings, Place
 from dag.references import delegation, secrets
 
 
-def is_fallback(view: View, place: Place, host: VirtualHost) -> Findings[bool]:
+def is_fallback(view: View, place: Place, host: VirtualHost, *, is_stream: bool) -> Findings[bool]:
     """Whether it does; if not, though it is wanted, its author is told why."""
     if host.tls is None or not host.tls.enable_fallback_certificate:
         return False
     at = place.at("tls").at("enableFallbackCertificate")
+    if is_stream:
+        text = "has no effect: without a server name, connections find no tcpproxy"
+        yield problems.ignored_field(at, text)
+        return False
     if host.tls.client_validation or host.authorization or host.jwt_providers:
         text = "clients without a server name pass no clientValidation, authorization or JWT"
         yield problems.fallback_incompatible(at, text)

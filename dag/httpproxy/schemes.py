@@ -53,7 +53,8 @@ def _behind_tls(
         plain = _on_plain_http(view, written, UNSERVED)
         yield _claim(place, guards.CLOSED, plain, (), tls.unserved(place, root))
         return
-    is_fallback = yield from fallback.is_fallback(view, place, wanted)
+    is_stream = root.spec.tcpproxy is not None
+    is_fallback = yield from fallback.is_fallback(view, place, wanted, is_stream=is_stream)
     secure = tls.secure_host(place, root, termination, stream)
     instead = redirects.to_https(view) if secure is not None else UNSERVED
     plain = _on_plain_http(view, written, instead)

@@ -16,7 +16,25 @@ kind: TLSCertificateDelegation
 metadata: {name: d, namespace: certs}
 spec: {delegations: [{secretName: fallback, targetNamespaces: ['*']}]}
 """
-SETTINGS = configuration("httpproxy: {fallbackCertificate: {namespace: certs, name: fallback}}")
+SETTINGS = configuration(
+    "gateway: {}, httpproxy: {fallbackCertificate: {namespace: certs, name: fallback}}"
+)
+GATEWAY = """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: edge}
+spec:
+  gatewayClassName: contour
+  listeners:
+  - {name: http, port: 80, protocol: HTTP}
+  - {name: tls, port: 443, protocol: TLS, hostname: db.com, tls: {mode: Passthrough}}
+"""
 GIVEN = services("s1") + pairs.secret("cert") + pairs.secret("fallback", "certs")
 
 
@@ -76,3 +94,21 @@ def test_a_host_for_everybody_wins_over_the_fallback() -> None:
     every = root("every", f"routes: [{to('s1')}]", fqdn="'*'")
     apply(engine, every.replace("fqdn: '*'", "fqdn: '*', tls: {secretName: cert}"))
     assert tls(engine, "*") == "default/cert 1.2-1.3"
+
+
+def test_a_listener_of_a_gateway_for_streams_leaves_unknown_names_to_the_fallback() -> None:
+    it = world(GIVEN + DELEGATION + SETTINGS + host() + GATEWAY)
+    assert is_served(it)
+    assert tls(it, "*") == "certs/fallback 1.2-1.3"
+    assert tls(it, "db.com") == "passthrough"
+    delete(it, "HTTPProxy", "root")
+    assert tls(it, "*") == "passthrough"  # of a stream that is closed
+
+
+def test_a_fallback_beside_a_tcpproxy_has_no_effect_and_that_is_told() -> None:
+    stream = "tcpproxy: {services: [{name: s1, port: 80}]}, routes:"
+    it = world(GIVEN + DELEGATION + SETTINGS + host().replace("routes:", stream))
+    assert tls(it, "*") == ""
+    (told,) = messages(it, "HTTPProxy", "root")
+    at = "spec.virtualhost.tls.enableFallbackCertificate"
+    assert told.startswith(f"?SpecError/IgnoredField: {at}: has no effect")
