@@ -43,7 +43,7 @@ def _behind_tls(
 ) -> Iterator[nodes.Claim | IncludedProxy | Problem]:
     place = problems.spec(root.metadata.key).at("virtualhost")
     yield from entrypoints.problems(view, place, "HTTPS", "the host has")
-    stream = (yield from tcpproxy.stream(view, root)) if root.spec.tcpproxy is not None else None
+    stream = yield from tcpproxy.stream(view, root)
     if stream is not None:
         stream = yield from streamguards.guarded(view, place, wanted, host, stream)
     try:

@@ -24,20 +24,22 @@ MAX_DEPTH = 100
 
 
 def stream(view: View, root: crd.HTTPProxy) -> Following:
-    """The stream; None if it leads nowhere, because its author is told why."""
+    """The stream; None where there is no `tcpproxy`, or it leads nowhere and its author is told."""
+    written = root.spec.tcpproxy
+    if written is None:
+        return None
     try:
-        return (yield from _follow(view, (root,)))
+        return (yield from _follow(view, (root,), written))
     except Refused as refused:
         yield refused.problem
         return None
 
 
-def _follow(view: View, trail: Sequence[crd.HTTPProxy]) -> Following:
-    """The stream of the end of the trail."""
+def _follow(view: View, trail: Sequence[crd.HTTPProxy], written: crd.TCPProxy) -> Following:
+    """The stream of the end of the trail, where this is written."""
     place = problems.spec(trail[-1].metadata.key).at("tcpproxy")
-    written = trail[-1].spec.tcpproxy
-    include = (written.include or written.includes) if written is not None else None
-    if written is None or (not written.services and include is None):
+    include = written.include or written.includes
+    if not written.services and include is None:
         raise Refused(problems.stream_not_defined(place, _NEEDS))
     if include is None:
         found = yield from _stream(view, place, written)
@@ -46,8 +48,10 @@ def _follow(view: View, trail: Sequence[crd.HTTPProxy]) -> Following:
     if written.services:
         raise Refused(problems.stream_ambiguous(place, _NEEDS))
     child = _child(view, place.at("include"), trail, include)
+    if child.spec.tcpproxy is None:
+        raise Refused(problems.included_no_stream(place.at("include"), child.metadata.key))
     yield IncludedProxy(child.metadata.key)
-    return (yield from _follow(view, (*trail, child)))
+    return (yield from _follow(view, (*trail, child), child.spec.tcpproxy))
 
 
 _CLOSED = nodes.Stream((nodes.WeightedCluster(None),))

@@ -259,6 +259,12 @@ stream_not_defined = error(ErrorType.TCPProxyError, Contour.NothingDefined)
 stream_ambiguous = error(ErrorType.TCPProxyError, Contour.NoServicesAndInclude)
 
 
+def included_no_stream(place: Place, target: NamespacedName) -> Problem:
+    """An include, by a tcpproxy, of an HTTPProxy that has none."""
+    text = f"HTTPProxy {target} has no tcpproxy"
+    return place.error(ErrorType.TCPProxyIncludeError, Contour.NothingDefined, text)
+
+
 # Guards: what cannot be built closes what it stands on.
 
 _CLOSED = "; what it guards is answered with 503"

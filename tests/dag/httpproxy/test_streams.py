@@ -212,6 +212,21 @@ def test_beside_a_stream_that_leads_nowhere_plain_http_is_not_redirected() -> No
     assert routes(made(host(PASSED, written)), "a.com") == ["/x -> default/s2:80", "/ -> 503"]
 
 
+def test_an_include_of_what_has_no_stream_is_told_to_the_includer_and_harms_nobody_else() -> None:
+    child = proxy("team/child", f"routes: [{to('s1')}]") + services("s1", namespace="team")
+    good = root("team/good", "includes: [{name: child}]", fqdn="b.com")
+    included = "tcpproxy: {include: {name: child, namespace: team}}"
+    engine = made(host(PASSED, included) + good + child)
+    assert stream(engine) == CLOSED
+    assert messages(engine, "HTTPProxy", "root") == [
+        "TCPProxyIncludeError/NothingDefined: spec.tcpproxy.include: "
+        "HTTPProxy team/child has no tcpproxy"
+    ]
+    assert messages(engine, "HTTPProxy", "team/child") == []
+    apply(engine, proxy("team/child", "tcpproxy: {}"))
+    assert problems(engine, "HTTPProxy", "team/child") == ["TCPProxyError/NothingDefined"]
+
+
 def test_a_cycle_of_children_is_told_where_it_closes() -> None:
     engine = made(
         host(PASSED, "tcpproxy: {include: {name: one}}")
