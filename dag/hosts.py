@@ -57,20 +57,42 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
 @query
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     """How TLS for a host is terminated; None where it is not."""
-    found = gateway_hosts.secured(view, key)
+    found = next(_wanted_hosts(view, key), None)
     if found is not None:
         return found
     if not _is_at(key, view.ask(listeners.secure_listener, ())):
         return gateway_hosts.closed_host(view, key)
-    for claim in (httpproxy_claims.claim, ingress_claims.claim):
-        wanted = view.ask(claim, key.host)
-        if wanted is not None and wanted.host is not None:
-            return _with_guarded_stream(view, key, wanted.host)
-        if wanted is not None and wanted.tls is not None:
-            return nodes.SecureHost(wanted.tls, wanted.origins)
     if key.host == hostnames.EVERY:
         return _fallback(view, key) or gateway_hosts.closed_host(view, key)
     return _without_tls(view, key)
+
+
+def _wanted_hosts(view: View, key: nodes.HostKey) -> Iterator[nodes.SecureHost]:
+    """What the three APIs want for TLS connections, in the order of precedence."""
+    if (found := gateway_hosts.secured(view, key)) is not None:
+        yield found
+    if not _is_at(key, view.ask(listeners.secure_listener, ())):
+        return
+    for claim in (httpproxy_claims.claim, ingress_claims.claim):
+        wanted = view.ask(claim, key.host)
+        if wanted is not None and wanted.host is not None:
+            yield _with_guarded_stream(view, key, wanted.host)
+        elif wanted is not None and wanted.tls is not None:
+            yield nodes.SecureHost(wanted.tls, wanted.origins)
+
+
+def overruled(
+    view: View, key: nodes.HostKey
+) -> Iterator[tuple[nodes.SecureHost, nodes.SecureHost]]:
+    """What is wanted for TLS connections that another API takes, each with what that one wants.
+    Nothing is lost between those that both read requests: their routes are merged.
+
+    Computed when it is asked for: `contour analyze` does.
+    """
+    every = tuple(_wanted_hosts(view, key))
+    for it in every[1:]:
+        if every[0].stream is not None or it.stream is not None:
+            yield it, every[0]
 
 
 def _without_tls(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:

@@ -20,6 +20,7 @@ class Code(Word):
     BackendNotVerified = auto()
     CertificateForOtherHost = auto()
     ClientCertificateBypassed = auto()
+    ConnectionsTaken = auto()
     HostShared = auto()
     Note = auto()
     RouteShadowed = auto()
@@ -56,6 +57,12 @@ OWN: Mapping[Word, Entry] = {
         "Client certificates are part of TLS: plain HTTP has none, so the guard is passed by.",
         "Redirect plain HTTP: remove `permitInsecure` from the HTTPProxy's routes, or attach the "
         "HTTPRoute to the HTTPS listener only.",
+    ),
+    Code.ConnectionsTaken: Entry(
+        "warning",
+        "Where TLS connections for a host are forwarded unread, one object has all of them: the "
+        "Gateway API beats HTTPProxy, and HTTPProxy beats Ingress.",
+        "Use another host, or remove one of the two objects.",
     ),
     Code.HostShared: Entry(
         "info",

@@ -8,6 +8,7 @@ from dag.findings import Steps, certificates, exposure, routes, unused
 CHECKS: tuple[Callable[[Engine], Steps], ...] = (
     routes.check,
     unused.shared_hosts,
+    unused.lost_connections,
     exposure.plain_http,
     exposure.backends,
     exposure.ciphers,

@@ -1,4 +1,5 @@
-"""Objects that lead to nothing: certificates that nobody serves, hosts that several APIs share."""
+"""Objects that lead to nothing: certificates that nobody serves, hosts that several APIs share, and
+connections that another API takes."""
 
 from crds.meta import ObjectRef
 from dag import hosts, tables
@@ -38,6 +39,17 @@ def shared_hosts(engine: Engine) -> Steps:
                 *others, last = apis
                 text = f"{key.host} has routes of {', '.join(others)} and {last}"
                 yield Finding(Code.HostShared, subject, "", text)
+
+
+def lost_connections(engine: Engine) -> Steps:
+    """Hosts whose TLS connections another API takes; one of both forwards them unread."""
+    for key, _ in engine.answers(hosts.secure_host):
+        yield None
+        for loser, winner in hosts.overruled(engine, key):
+            owners = " and ".join(map(str, winner.origins))
+            for subject in loser.origins:
+                text = f"gets no TLS connections for {key.host}: {owners} has them"
+                yield Finding(Code.ConnectionsTaken, subject, "", text)
 
 
 _APIS = {

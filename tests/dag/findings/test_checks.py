@@ -175,3 +175,43 @@ def test_routes_of_gateways(name: str) -> None:
     first, second, shadowed = MATCHES[name]
     text = ROUTE.format(first=f"{{{first}}}", second=f"{{{second}}}")
     assert found(text) == ["RouteShadowed HTTPRoute default/second"] * shadowed
+
+
+PASSED = "{passthrough: true}"
+STREAM = "\n  tcpproxy: {services: [{name: web, port: 80}]}\n"
+
+
+def gateway(protocol: str, mode: str) -> str:
+    tls = f"{{mode: {mode}, certificateRefs: [{{name: web}}]}}"
+    listener = (
+        f"{{name: tls, protocol: {protocol}, port: 443, hostname: shop.example.com, tls: {tls}}}"
+    )
+    text = ROUTE.partition("---\napiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute")[0]
+    return text.format().replace("{name: http, protocol: HTTP, port: 80}", listener)
+
+
+TAKEN = "ConnectionsTaken HTTPProxy default/shop"
+CONNECTIONS = {
+    "a stream, of a Gateway": (
+        gateway("TLS", "Passthrough") + proxy(prefix("/"), tls=PASSED) + STREAM, [TAKEN],
+    ),
+    "requests, of a Gateway": (
+        gateway("HTTPS", "Terminate") + proxy(prefix("/"), tls=PASSED) + STREAM, [TAKEN],
+    ),
+    "a stream, of a Gateway, before requests": (
+        gateway("TLS", "Passthrough") + proxy(prefix("/"), tls=TLS), [TAKEN],
+    ),
+    "requests, of both": (gateway("HTTPS", "Terminate") + proxy(prefix("/"), tls=TLS), []),
+    "a stream, of an HTTPProxy": (
+        INGRESS + "  tls: [{hosts: [shop.example.com], secretName: web}]\n"
+        + proxy(prefix("/"), tls=PASSED) + STREAM,
+        ["ConnectionsTaken Ingress default/old"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONNECTIONS)
+def test_who_takes_the_connections_of_a_host(name: str) -> None:
+    text, wanted = CONNECTIONS[name]
+    told = found(secret("shop.example.com") + text)
+    assert [it for it in told if it.startswith("ConnectionsTaken")] == wanted
