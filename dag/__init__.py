@@ -1,1 +1,1 @@
-"""What it means: pure rules from what users write to what Envoy does and users are told."""
+"""The rules: pure functions from what users write to what Envoy does and what statuses say."""

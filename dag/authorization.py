@@ -1,7 +1,7 @@
-"""Which service is asked whether requests may pass, and how.
+"""External authorization: which service Envoy asks whether a request may pass, and how.
 
-For virtual hosts of HTTPProxies, and for every host by the configuration. What cannot be asked
-closes what it stands on. Source: HTTPProxy reference, "AuthorizationServer".
+A virtual host of an HTTPProxy names one, or the configuration names one for every host. If it
+cannot be asked, what it is to guard is closed. Source: HTTPProxy reference, "AuthorizationServer".
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ API_VERSIONS = ("", "projectcontour.io/v1alpha1")
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A service, and whether it is asked where nothing else is said."""
+    """A service, and whether it is asked about routes that do not say."""
 
     asked: nodes.Authorization
     is_default: bool = True
@@ -66,7 +66,8 @@ def authority(
 def on_host(
     known: Authority, place: Place, policy: crd.AuthorizationPolicy | None, say: OfAuthorization
 ) -> Authority:
-    """What a virtual host that names no service of its own makes of the configuration's."""
+    """The service of the configuration with the policy of a virtual host that names none of its
+    own."""
     if policy is None:
         return known
     _check_context(place, known.asked.protocol, policy, say)
@@ -79,7 +80,8 @@ def on_route(
     policy: crd.AuthorizationPolicy | None,
     say: OfAuthorization,
 ) -> nodes.Authorization | nodes.Off | None:
-    """What a route says; None for what its host says. A context of a route adds to the host's."""
+    """What a route says; None if its host decides. The context of a route is added to the
+    host's."""
     if known is None or policy is None:
         return None
     _check_context(place, known.asked.protocol, policy, say)
@@ -131,7 +133,7 @@ def _missing(view: View, name: NamespacedName | None) -> str:
 
 
 def _authority(cluster: nodes.ExtensionCluster) -> str:
-    """The name by which the service is asked; that of its certificate, if there is one."""
+    """The authority of requests to the service: the server name of its TLS, if it has one."""
     sni = cluster.tls.sni if cluster.tls is not None else ""
     return sni or f"extension.{cluster.name.namespace}.{cluster.name.name}"
 
@@ -175,7 +177,7 @@ def _allowed(
 def _allowed_upstream(
     place: Place, written: Allowed, not_valid: Constructor
 ) -> tuple[nodes.ValueMatch, ...]:
-    """Envoy leaves out what no server may change, whatever a pattern says; a name is told."""
+    """Refuses exact names of headers that no server may change; of patterns, Envoy skips these."""
     for index, it in enumerate(written):
         if it.exact and (refusal := headers.request_refusal(it.exact)):
             text = f"{it.exact[:60]!r} {refusal}"

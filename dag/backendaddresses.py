@@ -1,10 +1,10 @@
-"""Where a Backend of Envoy Gateway leads: its names, addresses and sockets, or why it may not.
+"""The endpoints of a Backend of Envoy Gateway (names, addresses, sockets), or why it has none.
 
 Whoever may write a Backend chooses where Envoy connects to. In a cluster that must not be Envoy
 itself, its machine, or the pods of this instance: those are found by the label of their Services,
 which Kubernetes repeats on EndpointSlices, in the namespace of the ContourConfiguration. On one
-machine the loopback interface and Unix sockets are what is meant. One endpoint that is refused
-closes the Backend: it is not known what its author meant the others to do without it.
+machine the loopback interface and Unix sockets are allowed. One refused endpoint closes the whole
+Backend: whether its author wants the others to work without it is not known.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ class Located:
     endpoints: tuple[nodes.Endpoint, ...] = ()
     """In the order of the Backend, each once; none if one of them is refused."""
     by_dns: bool = False
-    """They are names, which Envoy resolves."""
+    """The endpoints are DNS names, which Envoy resolves."""
     problems: tuple[Problem, ...] = ()
 
 
@@ -40,7 +40,7 @@ NOWHERE = Located()
 
 @query
 def located(view: View, key: NamespacedName) -> Located:
-    """Where a Backend leads; nowhere if it is not there."""
+    """The endpoints of a Backend; none if there is no such object."""
     found = view.read(tables.BACKENDS, key)
     if found is None:
         return NOWHERE
@@ -109,7 +109,7 @@ _OWN = "leads to the control plane or its Envoys"
 
 
 def _is_own_service(view: View, host: str) -> bool:
-    """Whether a name of the DNS of Kubernetes is that of a Service of this instance."""
+    """Whether a host name is the name of a Service of this instance in the cluster's DNS."""
     labels = host.removesuffix(".").split(".")
     end = labels.index("svc") if "svc" in labels else len(labels)
     home = _home(view)
@@ -135,7 +135,7 @@ def _is_own_address(view: View, text: str) -> bool:
 
 
 _MOST_OF_A_PATH = 107
-"""Bytes: `sun_path` of Linux, without its end."""
+"""Bytes of the path of a Unix socket: `sun_path` of Linux, without the NUL at its end."""
 
 
 def _socket_refusal(view: View, path: str) -> str:

@@ -1,8 +1,8 @@
 """Which HTTPProxies and Ingresses are for this controller: the ingress class that each names.
 
-None are where Gateways alone are served. Annotations win over the field. Where the configuration
-lists classes, only objects that name one of them are served; else those that name `contour`, and
-those that name none.
+If only Gateways are served, none of them are. An annotation wins over the field. If the
+configuration lists classes, only objects that name one of them are served; otherwise those that
+name `contour`, and those that name none.
 """
 
 from crds.meta import ObjectMeta

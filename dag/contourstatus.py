@@ -1,4 +1,4 @@
-"""The `Valid` condition: all that is wrong with an object of Contour's own kinds.
+"""The `Valid` condition, with everything that is wrong with an object of Contour's own kinds.
 
 Source: HTTPProxy reference, "DetailedCondition"; reasons and messages as upstream writes them.
 """

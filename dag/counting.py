@@ -1,5 +1,4 @@
-"""Who counts the requests that RateLimitFilters and BackendTrafficPolicies limit: a rate limit
-service that Envoys ask.
+"""The rate limit service that Envoys ask for RateLimitFilters and BackendTrafficPolicies.
 
 On one machine that is a process beside Envoy (`contour.ratelimits`). In a cluster it is there if
 the configuration asks for it: pods that count in a Redis, or, without a Redis, the same process
@@ -17,20 +16,20 @@ from dag.engine.view import Table, View, query
 from dag.references import counters, secrets, trust
 
 FLEET = "ratelimit"
-"""What rate limit services are served as."""
+"""The fleet as which rate limit services get their configuration."""
 
 DOMAIN = "contour"
-"""Under which Envoys ask; all of them have one."""
+"""The rate limit domain under which all Envoys ask."""
 
 SOCKET: Table[tuple[()], str] = Table("socket of the rate limit service")
 """Where the service of this machine answers; no row if there is none."""
 
 SOCKET_NAME = "ratelimit.sock"
-"""Of the file of that socket."""
+"""The file name of that socket."""
 
 
 class Provisioned(NamedTuple):
-    """What the parts of the service of an instance in a cluster are called."""
+    """The names of the objects of an instance's rate limit service in a cluster."""
 
     service: NamespacedName
     """The Service in front of its pods. Its ServiceAccount has the same name."""
@@ -39,16 +38,16 @@ class Provisioned(NamedTuple):
     certificate: NamespacedName
     """The Secret with its certificate."""
     client_certificate: NamespacedName
-    """The Secret with the certificate that Envoys show it."""
+    """The Secret with the certificate that Envoys show to the service."""
     identity: str
     """The URI in its certificate."""
 
 
 PROVISIONED: Table[tuple[()], Provisioned] = Table("provisioned rate limit service")
-"""In a cluster; no row on one machine."""
+"""The names, in a cluster; no row on one machine."""
 
 PORT, PORT_NAME = 8081, "grpc"
-"""Of the Service, and of its pods."""
+"""The port of the Service and of its pods, and the name of that port."""
 
 TIMEOUT = 1.0
 """Seconds after which Envoy decides without an answer."""

@@ -1,4 +1,4 @@
-"""Who uses what of another namespace, because somebody there has permitted it: for an audit.
+"""Permitted uses of objects in other namespaces, for an audit: who uses what, and by which grant.
 
 A ReferenceGrant or a TLSCertificateDelegation permits it; the answer names each of those that do.
 Includes of HTTPProxies and references to ExtensionServices need no permission, so they are not
@@ -41,7 +41,7 @@ class CrossNamespaceReference(NamedTuple):
 
 
 class Crossing(NamedTuple):
-    """One that is permitted."""
+    """A cross-namespace reference that is permitted."""
 
     field: str
     target: ObjectRef
@@ -51,7 +51,7 @@ class Crossing(NamedTuple):
 
 Wishes = Iterator[tuple[str, ObjectRef | None]]
 Told: TypeAlias = Mapping[str, Query[NamespacedName, Status | None]]
-"""What objects are told, by kind."""
+"""The query for the status of an object, by kind."""
 
 
 def _of_httpproxy(found: HTTPProxy) -> Wishes:
@@ -259,7 +259,7 @@ IsOurs = Callable[[View, NamespacedName], bool]
 
 def _crossings(kind: str, is_ours: IsOurs) -> Query[NamespacedName, tuple[Crossing, ...] | None]:
     def crossings(view: View, key: NamespacedName) -> tuple[Crossing, ...] | None:
-        """What an object of ours uses of other namespaces; None if nothing."""
+        """What an object for this controller uses of other namespaces; None if nothing."""
         wishes = view.bucket(_WISHES[kind], key)
         if not wishes or not is_ours(view, key):
             return None
@@ -275,7 +275,7 @@ def _crossings(kind: str, is_ours: IsOurs) -> Query[NamespacedName, tuple[Crossi
 
 
 def _told(status: Query[NamespacedName, Status | None]) -> IsOurs:
-    """An object is ours if it is told something."""
+    """An object is for this controller if it gets a status from it."""
     return lambda view, key: _is_ours(view.ask(status, key))
 
 

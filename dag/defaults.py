@@ -1,10 +1,10 @@
-"""What the configuration has Envoy ask of services for every host, and what follows without them.
+"""Services that Envoy asks for every host, by the configuration, and what follows without them.
 
-A service that cannot be asked closes what it is to guard: authorization every host, rate limits the
-hosts and routes that have any (unless they are to fail open). Traces guard nothing. Source:
-Contour's configuration reference, "globalExtAuth", "rateLimitService", "tracing". Elsewhere:
-reading the configuration (`configuration`), what HTTPProxies say of themselves
-(`httpproxy.guards`).
+A service that cannot be asked closes what it is to guard: without the authorization service that is
+every host; without the rate limit service, the hosts and routes with limits (unless they fail
+open). Traces guard nothing. Source: Contour's configuration reference, "globalExtAuth",
+"rateLimitService", "tracing". Elsewhere: reading the configuration (`configuration`), what
+HTTPProxies say of themselves (`httpproxy.guards`).
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from dag.references import secrets
 
 @query
 def built_authority(view: View, _: tuple[()]) -> authorization.Authority | Problem | None:
-    """The service that is asked of every request, or why it cannot be; None if there is none."""
+    """The service that is asked about every request, or why it cannot be; None if there is none."""
     written = view.ask(settings.settings, ()).global_authorization
     if written is None:
         return None
@@ -45,7 +45,7 @@ def authority(view: View, _: tuple[()]) -> authorization.Authority | None:
 
 @query
 def is_unauthorized(view: View, _: tuple[()]) -> bool:
-    """Every host is to ask a service that cannot be asked."""
+    """Whether the authorization service that guards every host cannot be asked."""
     return isinstance(view.ask(built_authority, ()), Problem)
 
 
@@ -78,7 +78,7 @@ def rate_limit_service(view: View, _: tuple[()]) -> nodes.RateLimitService | Non
 
 @query
 def uncounted(view: View, _: tuple[()]) -> str | None:
-    """Why nothing that is limited may be served; None if it may."""
+    """Why hosts and routes with rate limits are closed; None if they are not."""
     found, written = view.ask(built_rate_limit_service, ()), view.ask(settings.settings, ())
     fails_open = written.rate_limiting is None or written.rate_limiting.fail_open
     return found.message if isinstance(found, Problem) and not fails_open else None
@@ -86,13 +86,13 @@ def uncounted(view: View, _: tuple[()]) -> str | None:
 
 @query
 def counts(view: View, _: tuple[()]) -> bool:
-    """Whether there is a service that counts at all."""
+    """Whether the configuration names a rate limit service."""
     return view.ask(settings.settings, ()).rate_limiting is not None
 
 
 @query
 def rate_limits(view: View, _: tuple[()]) -> GlobalRateLimitPolicy | None:
-    """What the rate limit service is asked of HTTPProxies that do not say."""
+    """The rate limit policy for HTTPProxies that have none of their own."""
     service = view.ask(settings.settings, ()).rate_limiting
     return service.default_global_rate_limit_policy if service is not None else None
 
@@ -155,7 +155,7 @@ def _tracing(view: View, written: TracingSettings | None) -> nodes.Tracing | Pro
 
 
 def _percent(text: str | None) -> float:
-    """What `configuration` has read already: absent is everything, and 0 is nothing."""
+    """A percentage that `configuration` has checked already: absent means all, and 0 means none."""
     try:
         return min(max(float(text), 0.0), 100.0) if text else 100.0
     except ValueError:

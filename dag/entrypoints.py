@@ -1,7 +1,7 @@
-"""Where requests for the hosts of Ingress and HTTPProxy arrive, as both of these APIs ask it.
+"""On which listeners requests for hosts of Ingress and HTTPProxy arrive: questions without rules.
 
-They know nothing of Gateways, one of which may decide the ports of their fleet; who does, answers
-(`listeners`).
+Both APIs ask here, for they know nothing of Gateways, one of which may decide the ports of their
+fleet. The rules that answer are in `listeners`, which knows the Gateways.
 """
 
 from collections.abc import Iterator
@@ -15,16 +15,16 @@ from dag.problems.places import Place
 
 
 class MissingListener(NamedTuple):
-    """Why hosts of Ingress and HTTPProxy have no place on a protocol."""
+    """Why hosts of Ingress and HTTPProxy have no listener for a protocol."""
 
     gateway: NamespacedName | None
-    """The one in charge."""
+    """The Gateway that decides the ports."""
     is_ambiguous: bool
-    """It has several listeners, none on the usual port; else it has none."""
+    """The Gateway has several listeners, none of them on the usual port; otherwise it has none."""
 
 
 secure_listener: OpenQuery[tuple[()], nodes.Listener | None] = OpenQuery("secure_listener")
-"""Where TLS of Ingress and HTTPProxy arrives; None if a Gateway leaves it open."""
+"""The listener for TLS of Ingress and HTTPProxy; None if the Gateway has no suitable one."""
 
 missing_listener: OpenQuery[nodes.Protocol, MissingListener | None] = OpenQuery("missing_listener")
 """Why there is no listener for HTTP or HTTPS; None if there is one."""
@@ -37,7 +37,8 @@ has_classic_hosts: OpenQuery[nodes.ListenerKey, bool] = OpenQuery("has_classic_h
 
 
 def problems(view: View, place: Place, protocol: nodes.Protocol, who: str) -> Iterator[Problem]:
-    """What is told where hosts have no listener; `who` is what follows: `the host has` none."""
+    """The problem of hosts without a listener; `who` begins its last clause, such as `the host
+    has`."""
     missing = view.ask(missing_listener, protocol)
     if missing is None:
         return

@@ -24,7 +24,7 @@ GUARDS = frozenset(
         "rate_limits",
     }
 )
-"""The policies without which more requests get through."""
+"""The policies that keep requests out: without one of them, more requests pass."""
 
 Taken = tuple[nodes.VirtualHost, nodes.Route] | nodes.Respond
 """A route with its host, or what is answered where no route takes a request."""
@@ -64,7 +64,8 @@ def _is_forwarded(found: Taken) -> bool:
 
 
 def _aspects(found: Taken, *, how: bool) -> dict[str, object]:
-    """What is not there is left out. `how`: with how requests are forwarded."""
+    """The aspects of a route, by name; absent ones are left out. `how` adds how it forwards
+    requests."""
     if isinstance(found, nodes.Respond):
         return {"answer": found}
     host, route = found
@@ -82,7 +83,7 @@ def _aspects(found: Taken, *, how: bool) -> dict[str, object]:
 
 
 def _drawn(number: int | None) -> str | None:
-    """The share that is drawn for a route, of the requests that come so far."""
+    """The share of requests that a route takes, of those that earlier routes leave to it."""
     return None if number is None else f"{number * 100 / nodes.MILLION:g}%"
 
 
@@ -103,18 +104,18 @@ class PerBackend(tuple[object, ...]):
 
 
 class Share(NamedTuple):
-    """A backend without how it is spoken to."""
+    """A backend, reduced to where requests go: without protocol, TLS and other settings."""
 
     backend: nodes.Backend
     """Without its cluster."""
     port: nodes.ServicePort | None
-    """None: nobody is asked."""
+    """None: there is no cluster; Envoy answers this share itself."""
     is_all: bool
     """There is no other backend."""
 
 
 def _bare(action: nodes.Action) -> object:
-    """Where requests go, without how."""
+    """Where an action sends requests, without the settings of the clusters."""
     if not isinstance(action, nodes.Forward):
         return action
     is_all = len(action.backends) == 1

@@ -65,7 +65,7 @@ _NOT_FOUND = nodes.Respond(404)
 
 
 def _serving(world: World, key: nodes.HostKey) -> _Served:
-    """The virtual host that has the requests for a host: its own, or a wider one."""
+    """The virtual host that gets the requests for a host: its own, or one with a wider name."""
     for name in hostnames.covering(key.host):
         at = key._replace(host=name)
         if places.is_misdirected(world, at):
@@ -89,8 +89,8 @@ def _requests(
 
 
 def _matches(old: Routes, new: Routes) -> Iterator[tuple[nodes.Match, tuple[nodes.Match, ...]]]:
-    """Those of all routes; and of what is not on both sides, what it shares with the others, and
-    what those leave to it. Each with the matches that it consists of."""
+    """The matches of all routes. For each changed route also: its overlaps with other matches, and
+    what these leave to it. Each comes with the matches that it is made of."""
     every = list(dict.fromkeys(it.match for it in (*old, *new)))
     yield from ((it, (it,)) for it in every)
     changed = dict.fromkeys(it.match for it in _changed(old, new))
@@ -104,13 +104,13 @@ def _matches(old: Routes, new: Routes) -> Iterator[tuple[nodes.Match, tuple[node
 
 
 _MOST_PAIRS = 10_000
-"""Pairs of matches of a host that are looked at for requests that both take."""
+"""The most pairs of matches of one host for which requests that satisfy both are looked for."""
 
 
 def _meetings(
     some: Iterable[nodes.Match], every: Iterable[nodes.Match]
 ) -> Iterator[tuple[nodes.Match, nodes.Match]]:
-    """Each of some with each other one of all, once."""
+    """Each pair of one of `some` and another one of `every`, once."""
     left = dict.fromkeys(every)
     for one in some:
         del left[one]
@@ -118,7 +118,7 @@ def _meetings(
 
 
 def _changed(old: Routes, new: Routes) -> Iterator[nodes.Route]:
-    """The routes that came, went, or stand elsewhere."""
+    """The routes that were added, removed, or moved to another place in the order."""
     for tag, start, end, first, last in SequenceMatcher(None, old, new, False).get_opcodes():
         if tag != "equal":
             yield from old[start:end]
@@ -138,7 +138,7 @@ def _taking(routes: Routes, request: Request) -> list[nodes.Route | None]:
 
 
 def _pairs(old: list[nodes.Route | None], new: list[nodes.Route | None]) -> Iterator[Takers]:
-    """Share by share; a side that has fewer goes on with its last one."""
+    """The takers of both sides, share by share; the side with fewer repeats its last one."""
     for number in range(max(len(old), len(new))):
         yield old[min(number, len(old) - 1)], new[min(number, len(new) - 1)]
 

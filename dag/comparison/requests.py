@@ -1,4 +1,4 @@
-"""Requests that routes take, made up from what these ask for."""
+"""Requests that match routes, made up from the conditions of the routes."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -11,7 +11,7 @@ from dag.values import hostnames, paths
 
 
 def made_up(host: str, at: nodes.Listener | None, *matches: nodes.Match) -> Iterator[Request]:
-    """A few requests that all of the matches take; none where no values are found for them."""
+    """A few requests that satisfy all of the matches; none if no such values are found."""
     headers, queries = _headers(matches), _queries(matches)
     names, methods = _names(host, headers), _methods(headers)
     plain = {name: it for name, it in headers.items() if name not in _PSEUDO}
@@ -31,7 +31,8 @@ def made_up(host: str, at: nodes.Listener | None, *matches: nodes.Match) -> Iter
 
 
 def joined(one: nodes.Match, other: nodes.Match) -> nodes.Match | None:
-    """A match of requests that both take, if there can be some; the narrower of both paths."""
+    """A match of the requests that satisfy both, with the narrower path; None if there can be
+    none."""
     if one.method and other.method and one.method != other.method:
         return None
     if not _meet(one.path, other.path):
@@ -47,8 +48,8 @@ def joined(one: nodes.Match, other: nodes.Match) -> nodes.Match | None:
 
 
 def others_left(match: nodes.Match, every: Iterable[nodes.Match]) -> nodes.Match | None:
-    """A match of requests that do not meet conditions by which something must not be so; None
-    where the matches have no such conditions on headers that this one leaves open."""
+    """A match of requests that violate the inverted header conditions of other matches; None if
+    there are none on headers about which this match says nothing."""
     own = {it.name for it in match.headers}
     met = {it.name: it for one in every for it in one.headers if it.inverted}
     left = (nodes.HeaderMatch(it.name, it.value) for it in met.values() if it.name not in own)
@@ -57,7 +58,7 @@ def others_left(match: nodes.Match, every: Iterable[nodes.Match]) -> nodes.Match
 
 
 def _meet(one: nodes.Path, other: nodes.Path) -> bool:
-    """Whether a path may be as both want it; of expressions that is not known."""
+    """Whether one path can match both; for regular expressions that is not known, so True."""
     if isinstance(one, nodes.Exact):
         return matching.is_path(other, one.path)
     if isinstance(other, nodes.Exact):
@@ -76,7 +77,7 @@ def _narrower(one: nodes.Path, other: nodes.Path) -> nodes.Path:
 
 
 Choices = Sequence[str | None]
-"""What may be sent in one place; None: nothing."""
+"""The values that one part of a request may have; None stands for no value at all."""
 
 _Headers = Mapping[str, Sequence[nodes.HeaderMatch]]
 _PSEUDO = frozenset({":method", ":path", ":authority", "host"})
@@ -165,7 +166,7 @@ def _paths_of(path: nodes.Path) -> Iterator[str]:
 
 
 def _is_sent(path: str) -> bool:
-    """Whether Envoy looks for a route by this very path."""
+    """Whether Envoy looks for a route by exactly this path, neither changing nor refusing it."""
     return "//" not in path and paths.refusal(path) is None
 
 
@@ -205,7 +206,7 @@ def _parameters(wanted: Sequence[nodes.ValueMatch]) -> Choices:
 
 
 _PARTS = ("prefix", "exact", "regex", "contains", "present", "suffix")
-"""Where in a value what a condition asks for may stand."""
+"""Operators, in the order in which their texts are joined to a value that meets them all."""
 
 
 def _made_for(wanted: Iterable[nodes.HeaderMatch]) -> list[str]:

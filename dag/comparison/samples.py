@@ -1,8 +1,8 @@
 """Texts that a regular expression matches, made up.
 
 An expression is read from left to right (RE2, "Syntax"), and texts are made of its pieces on the
-way. What a single character may be, RE2 says; what anchors and flags mean is not looked at. So the
-texts are held against the whole expression in the end, and there may be none of them.
+way. RE2 itself says what a single character may be; anchors and flags are ignored. So in the end
+the texts are matched against the whole expression, and there may be none left.
 """
 
 import re
@@ -37,7 +37,7 @@ def samples(expression: str) -> Texts:
 
 
 def crossed(one: Sequence[A], other: Sequence[B]) -> list[tuple[A, B]]:
-    """Some pairs of both, in the first of which each of either has been."""
+    """Some pairs of both; the first few contain each member of either at least once."""
     if not one or not other:
         return []
     count = max(len(one), len(other))

@@ -1,8 +1,8 @@
-"""Routes that no made-up request reaches: who takes their requests on the other side, if known.
+"""Routes that no made-up request reaches: which route takes their requests on the other side.
 
-A route there takes them that asks for no more than this one. In front of it may only be routes
-that take none of them: those that ask for something else, and those that are in front of this one
-on its own side, too.
+That is a route with no conditions that this one does not have. All routes before it must take none
+of these requests: they ask for something else, or they also precede this one on its own side.
+Otherwise it is not known.
 """
 
 from collections.abc import Collection, Iterator
@@ -22,14 +22,14 @@ class Unreached(NamedTuple):
 
     route: nodes.Route
     takers: Takers | None
-    """Of all its requests; None where that is not known, either."""
+    """The routes that take all its requests; None if that is not known, either."""
 
 
 def routes(host: str, old: Routes, new: Routes, reached: Collection[int]) -> Iterator[Unreached]:
-    """Each such route once. `reached` are the identities of all others.
+    """Each such route once. `reached` has the `id` of every route that a request has reached.
 
-    Where requests could be made up, but earlier routes take all of them, few others are left, if
-    any: then it is told only of routes that are not on both sides.
+    If requests can be made up for a route, but earlier routes take all of them, it gets few others,
+    if any: such a route is reported only if it is on one side alone.
     """
     seen: set[nodes.Match] = set()
     for is_new, side, other in ((False, old, new), (True, new, old)):

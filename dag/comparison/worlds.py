@@ -53,7 +53,8 @@ def _of_settings(old: Settings, new: Settings) -> Iterator[Difference]:
 def _of_fleet(
     name: str, old: fleets.Fleet | None, new: fleets.Fleet | None
 ) -> Iterator[Difference]:
-    """What is made in a cluster; ports and the addresses of its Service replace no pods."""
+    """What is made in a cluster; a change of ports or of addresses of the Service replaces no
+    pods."""
     place = nodes.HostKey(name, "", "")
     if old is None or new is None:
         harm: Harm | None = "closed" if new is None else None
@@ -119,7 +120,8 @@ def _protocol(found: nodes.Listener | None) -> str:
 def _of_tls(
     key: nodes.HostKey, old: nodes.SecureHost | None, new: nodes.SecureHost | None
 ) -> Iterator[Difference]:
-    """The certificate of a host may change without a word to its connections; its terms not."""
+    """How TLS of a host differs. A new certificate leaves connections open; new terms drain
+    them."""
     origins = hosts.origins(old, new)
     before, after = (it.tls if it is not None else None for it in (old, new))
     stream = [it.stream if it is not None else None for it in (old, new)]
@@ -142,7 +144,7 @@ def _of_tls(
 
 
 def _harm_of_stream(old: nodes.Stream | None, new: nodes.Stream | None) -> Harm | None:
-    """Of connections that nobody reads."""
+    """The harm to connections that Envoy forwards without looking into them."""
     if old is None or not _leads(old):
         return None
     if new is None or not _leads(new):

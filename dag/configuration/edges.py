@@ -1,6 +1,6 @@
 """What the configuration says of every listener: how connections and requests are read.
 
-Absent is not `false`: what hardens is on unless it is switched off by name. Source: Contour's
+Absent does not mean `false`: hardening is on unless a field switches it off. Source: Contour's
 configuration reference, "EnvoyListenerConfig"; ours are marked in the model. Elsewhere: traces,
 whose collector has to be looked up (`defaults`).
 """

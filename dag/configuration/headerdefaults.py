@@ -26,7 +26,7 @@ class Defaults:
 
 
 def defaults(spec: Place, policy: PolicySettings | None) -> Findings[Defaults]:
-    """What the configuration says; what cannot be is told and left out."""
+    """What the configuration says; what cannot be set is reported and left out."""
     if policy is None:
         return Defaults()
     request = policy.request_headers or DefaultHeadersPolicy()

@@ -1,7 +1,7 @@
 """The extensions that a ContourConfiguration registers (`spec.extensions`), and what is wrong.
 
-One that makes no sense is an error of the configuration, and never left out: what it may be meant
-to guard would be open.
+An invalid one is an error of the configuration and never just left out: what it may be meant to
+guard would be open.
 """
 
 from collections.abc import Iterable, Iterator
@@ -61,7 +61,7 @@ def _wrong(place: Place, it: crd.Extension) -> Iterator[Problem]:
 
 
 def _is_private(service: crd.ExtensionServer) -> bool:
-    """Whether both sides know whom they talk to, and nobody else reads it."""
+    """Whether the connection is encrypted, and both sides know whom they talk to."""
     is_mutual = service.tls is not None and service.tls.client_certificate_ref is not None
     return service.unix is not None or is_mutual
 

@@ -1,6 +1,6 @@
 """Access logs: the line or the fields that the configuration asks for.
 
-Operators are on a list, as in headers of users, so that no typing error takes a listener down.
+Only listed operators are taken, as in headers of users, so a typing error breaks no listener.
 Source: Contour's configuration reference, "accessLogFormat"; Envoy, "Access logging".
 """
 
@@ -45,7 +45,7 @@ PLAIN = formats.OPERATORS | {
 }
 """Operators without an argument."""
 WITH_ARGUMENT = frozenset({"REQ", "RESP", "TRAILER"})
-"""Operators that name a header, or one and its stand-in; and perhaps how much of it: `:10`."""
+"""Operators with a header, perhaps an alternative one, and perhaps a maximum length: `:10`."""
 
 ORIGIN = "METADATA"
 """The operator that tells which object a route comes from, with the arguments of Contour."""
@@ -87,7 +87,7 @@ FIELDS = {
     "x_forwarded_for": "%REQ(X-FORWARDED-FOR)%",
     "x_trace_id": "%REQ(X-TRACE-ID)%",
 }
-"""What a name alone stands for."""
+"""The format that a JSON field name without one stands for."""
 
 _NOT_USUAL = {
     "contour_config_kind",
@@ -102,7 +102,7 @@ _NOT_USUAL = {
 
 
 def access_logs(spec: Place, envoy: Envoy) -> Findings[tuple[nodes.AccessLog, nodes.AccessLog]]:
-    """Of plain HTTP and of HTTPS: they differ in the file alone."""
+    """The access logs of plain HTTP and of HTTPS; they differ in the file alone."""
     log = yield from _log(spec.at("envoy").at("logging"), envoy.logging or Logging())
     return _to(log, envoy.http), _to(log, envoy.https)
 
@@ -167,7 +167,7 @@ _OPERATOR = re.compile(
 
 
 def tells_origins(log: nodes.AccessLog) -> bool:
-    """Whether it has to be known in Envoy which object a route comes from."""
+    """Whether the log names the object that a route comes from, so Envoy has to know it."""
     formats_ = [it for _, it in log.json] or [log.format or nodes.Format(())]
     pieces = (piece for it in formats_ for piece in it.pieces)
     return any(isinstance(it, nodes.Operator) and it.name == ORIGIN for it in pieces)

@@ -1,7 +1,7 @@
-"""Where Envoy tells how it is: the listeners for probes and scrapes that are asked for.
+"""Listeners for health checks, metrics and the admin page, where the configuration asks for them.
 
-Sites on one port share a listener if they can. A site over TLS that cannot be is not opened in the
-clear instead. Source: Contour's configuration reference, "HealthConfig", "MetricsConfig",
+Sites on one port share a listener if they can. A site whose TLS cannot be served is not served in
+the clear instead. Source: Contour's configuration reference, "HealthConfig", "MetricsConfig",
 "OMEnforcedHealthConfig", "NetworkParameters" (`adminPort`). Elsewhere: what the bootstrap of a
 fleet opens by itself.
 """
@@ -23,7 +23,7 @@ _LOOPBACK = "127.0.0.1"
 def monitors(
     spec: Place, envoy: Envoy, taken: Mapping[int, str]
 ) -> Findings[tuple[nodes.Monitor, ...]]:
-    """The listeners, by port; `taken` are ports that are somebody's already."""
+    """The listeners, by port; `taken` are ports that are in use already, with their owners."""
     owners, found = dict(taken), dict[int, nodes.Monitor]()
     for it in _sites(spec.at("envoy"), envoy):
         if isinstance(it, Problem):
@@ -42,7 +42,7 @@ def monitors(
 
 
 def _sites(at: Place, envoy: Envoy) -> Iterator[tuple[Place, nodes.Monitor] | Problem]:
-    """Health first: what clashes with it is not served."""
+    """The sites in the order of precedence: one that clashes with an earlier one is not served."""
     if (health := envoy.health) is not None:
         port = health.port or USUAL_PORT
         yield at.at("health"), nodes.Monitor(port, health.address or "", ("health",))

@@ -1,7 +1,7 @@
 """Whether what a ContourConfiguration says of the Service in front of Envoy makes sense.
 
-A contradiction is an error with the path of the field, and nothing is made of it; what a cloud does
-not look at in a case is told as having no effect. Sources: Contour's operator API
+A contradiction is an error with the path of the field, and nothing is made of it; a setting that a
+cloud ignores is reported as one without effect. Sources: Contour's operator API
 ("NetworkPublishing") and its validation. Elsewhere: what is made of it (`provisioning.exposure`).
 """
 
@@ -22,7 +22,7 @@ def outer_class(spec: Place) -> Place:
 
 
 def told(spec: Place, envoy: Envoy, own_controller: str) -> Iterator[Problem]:
-    """What contradicts itself; our own controller's name is empty if it serves no Gateways."""
+    """The contradictions. `own_controller` is the name of ours; empty if it serves no Gateways."""
     publishing, at = envoy.network_publishing, _publishing(spec)
     if publishing is None:
         return
@@ -36,7 +36,7 @@ def told(spec: Place, envoy: Envoy, own_controller: str) -> Iterator[Problem]:
 
 
 def of_service(at: Place, publishing: NetworkPublishing) -> Iterator[Problem]:
-    """The same of the Service alone, wherever it is written."""
+    """The contradictions of the Service alone, in whichever object it is written."""
     yield from _types(at, publishing)
     yield from _node_ports(at.at("nodePorts"), publishing)
     parameters = _parameters(publishing)
@@ -46,7 +46,7 @@ def of_service(at: Place, publishing: NetworkPublishing) -> Iterator[Problem]:
 
 
 def without_effect(spec: Place, envoy: Envoy) -> Iterator[Problem]:
-    """What is said and changes nothing."""
+    """Settings that have no effect."""
     publishing, at = envoy.network_publishing, _publishing(spec)
     if publishing is not None and publishing.gateway and envoy.listener and envoy.listener.http3:
         text = "only TCP comes through it, so HTTP/3 does not"

@@ -1,9 +1,9 @@
 """Reading a ContourConfiguration: the settings it makes, and what is wrong with it.
 
 Absent and zero are different things: absent means the default written here. A value that makes no
-sense is told with its field path, and the default holds in its place; that an invalid object as a
-whole never replaces the last good one is decided where history is kept. Field names and defaults:
-Contour's configuration reference; ours are marked in the model.
+sense is reported with its field path, and the default takes its place. Elsewhere: that an invalid
+object never replaces the last good one (`contour.intake`). Field names and defaults: Contour's
+configuration reference; ours are marked in the model.
 """
 
 from dataclasses import field
@@ -55,11 +55,11 @@ class Ports(NamedTuple):
     https_address: str = "0.0.0.0"
     https_bind: int = 8443
     are_said: bool = False
-    """Users have said which ones they see, so that these are there whatever a Gateway brings."""
+    """Users have set the ports that clients see, so these are served whatever a Gateway has."""
 
 
 class TlsVersions(NamedTuple):
-    """The TLS versions that no host may leave."""
+    """The range of TLS versions that no host may leave."""
 
     minimum: nodes.TlsVersion = "1.2"
     maximum: nodes.TlsVersion = "1.3"
@@ -88,13 +88,13 @@ class Settings:
     class_names: tuple[str, ...] = ()
     """The ingress classes served; if empty, `contour` and objects without a class."""
     root_namespaces: tuple[str, ...] = ()
-    """Where HTTPProxies may claim hosts; everywhere, if empty."""
+    """The namespaces in which HTTPProxies may claim hosts; all, if empty."""
     disable_permit_insecure: bool = False
     external_names: bool = False
     backends: bool | None = None
-    """Whether routes may lead to Backends; None: as the place says (`settings.backends`)."""
+    """Whether routes may lead to Backends; None: only on one machine (`settings.backends`)."""
     foreign_guards: Literal["Closed", "Report"] = "Closed"
-    """What becomes of what annotations of other controllers are to guard."""
+    """What happens to objects with guarding annotations of other controllers."""
     makes_fleet: bool = False
     """The instance makes Envoys and the Service in front of them, and keeps both."""
     controller_name: str = DEFAULT_CONTROLLER_NAME
@@ -103,7 +103,8 @@ class Settings:
     gateways_only: bool = False
     """Ingresses and HTTPProxies are not served."""
     parameters_namespaces: tuple[str, ...] = ()
-    """Where an EnvoyProxy of a class may set everything; in the instance's own, if empty."""
+    """The namespaces in which an EnvoyProxy of a class may set everything; the instance's, if
+    empty."""
     patching: tuple[str, ...] | None = None
     """From which namespaces EnvoyPatchPolicies are served for the shared Envoys; None: none is
     served at all."""
@@ -117,7 +118,7 @@ class Settings:
     num_trusted_hops: int = 0
     dns_lookup_family: Literal["auto", "v4", "v6", "all"] = "auto"
     is_closed: bool = False
-    """Something that is to guard every host is not served yet."""
+    """The configuration asks for a guard of every host that is not served yet."""
     global_authorization: AuthorizationServer | None = None
     """As it was written: the service is looked up elsewhere (`defaults`)."""
     rate_limiting: RateLimitServiceSettings | None = None
@@ -194,7 +195,7 @@ def _patching(gateway: GatewaySettings | None) -> tuple[str, ...] | None:
 
 
 def _strips_dot(envoy: Envoy) -> bool:
-    """On unless it is switched off by name: a dot at the end leads to the same host in DNS."""
+    """On unless it is switched off: in DNS, a host name with a dot at the end is the same host."""
     return envoy.network is None or envoy.network.strip_trailing_host_dot is not False
 
 

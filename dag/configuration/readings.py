@@ -1,4 +1,4 @@
-"""Reading a value of the configuration: what it makes, or what is wrong with it.
+"""Reading single values of the configuration: the setting, or what is wrong with the value.
 
 For the modules that read a ContourConfiguration. Errors are yielded with their places, and a
 default stands in for what makes no sense.

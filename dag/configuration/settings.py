@@ -1,9 +1,9 @@
-"""The effective settings: what the ContourConfiguration says, and what holds where it is silent.
+"""The effective settings: what the ContourConfiguration says, and the defaults for the rest.
 
-The ContourConfiguration that the process was told to follow counts; if it was told of none, the
-only one that there is: with several, the defaults hold and each of them is told. Rules ask for
-the projection they need, so that a change of another setting leaves them alone. Elsewhere:
-reading an object (`configuration`).
+The ContourConfiguration that the process was told to follow counts; if it was told none, the only
+one in existence. If there are several, the defaults hold and each of them says so. Rules ask for
+the projection they need, so that a change of another setting leaves them alone. Elsewhere: reading
+an object (`configuration`).
 """
 
 from typing import Any, Literal
@@ -31,7 +31,8 @@ def settings(view: View, _: tuple[()]) -> Settings:
 
 @query
 def chosen_configuration(view: View, _: tuple[()]) -> ContourConfiguration | None:
-    """The one that counts: the one named, else the only one."""
+    """The ContourConfiguration that counts: the one the process was told to follow, else the only
+    one."""
     name = view.read(tables.CONFIGURATION_NAME, ())
     if name is not None:
         return view.read(tables.CONFIGURATIONS, name)
@@ -41,7 +42,7 @@ def chosen_configuration(view: View, _: tuple[()]) -> ContourConfiguration | Non
 
 @query
 def chosen_name(view: View, _: tuple[()]) -> NamespacedName | None:
-    """Its name: for those who need nothing else of it."""
+    """The name of the ContourConfiguration that counts, for rules that need nothing else of it."""
     found = view.ask(chosen_configuration, ())
     return found.metadata.key if found is not None else None
 
@@ -81,7 +82,8 @@ discovery: Query[tuple[()], DiscoverySettings | None] = _projection("discovery")
 
 @query
 def backends(view: View, _: tuple[()]) -> bool:
-    """Whether routes may lead to Backends. On one machine their author starts Envoy, too."""
+    """Whether routes may lead to Backends; by default on one machine, where their author runs
+    Envoy."""
     said = view.ask(settings, ()).backends
     return not view.read(tables.LOOPBACK_REFUSED, ()) if said is None else said
 
@@ -90,8 +92,8 @@ def backends(view: View, _: tuple[()]) -> bool:
 def routing(view: View, _: tuple[()]) -> str:
     """How hosts are cut into resources. A change while Envoys are served would drain listeners.
 
-    Replicas of an instance have to agree, and Envoys in a cluster outlive their control plane: a
-    number of hosts decides nothing there.
+    In a cluster the number of hosts must not decide it: replicas have to agree, and Envoys outlive
+    their control plane.
     """
     fixed, said = view.read(tables.ROUTING, ()), view.ask(settings, ()).routing
     if fixed is not None or said != "Auto":

@@ -1,9 +1,10 @@
 """The engine: tracked, memoised queries over tables; a change costs what it touches.
 
-It notes what each run of a rule reads. A write marks the readers of a row stale, transitively. A
-stale answer is first *checked*: its recorded reads are compared in order, and only if one differs
-does the rule run again; an equal answer keeps its identity: nothing above it runs (early cutoff).
-No dependency is declared by hand. Answers nobody asks for, demands or keeps are forgotten.
+The engine notes what each run of a rule reads. A write marks the readers of a row stale,
+transitively. A stale answer is first *checked*: its recorded reads are compared in order, and only
+if one differs does the rule run again; an equal answer keeps its identity: nothing above it runs
+(early cutoff). No dependency is declared by hand. An answer that nobody asks for, demands or keeps
+is forgotten.
 
 The engine knows nothing of ingress; its nouns are in `view`. The theory: verifying traces and
 early cutoff (Mokhov, Mitchell, Peyton Jones, "Build Systems à la Carte", section 4), staleness
@@ -78,7 +79,7 @@ class Engine:
     # Writing and settling.
 
     def write(self, table: Table[K, V], key: K, value: V | None) -> None:
-        """Puts a row, or removes it with None. An equal row changes nothing."""
+        """Writes a row, or removes it if it is None. An equal row changes nothing."""
         rows = self._rows[table]
         old = rows.values.get(key)
         if old is value or old == value:
@@ -93,11 +94,12 @@ class Engine:
             self._keep(rows.kept, key, born=old is None)
 
     def settle(self) -> list[Change]:
-        """Brings every kept answer up to date; the published answers that really changed."""
+        """Brings every kept answer up to date; returns the published answers that really
+        changed."""
         return [it for it in self.settling() if it is not None]
 
     def settling(self) -> Iterator[Change | None]:
-        """The same step by step: None after each answer that was brought up to date, then the
+        """`settle`, step by step: yields None after each answer brought up to date, then the
         changes. Rows may be written between steps; nothing may be settled."""
         while True:
             while (memo := self._next_due()) is not None:
@@ -151,7 +153,8 @@ class Engine:
 
     @property
     def failures(self) -> Sequence[tuple[Query[Any, Any], Any, Exception]]:
-        """The rules that raised when they last ran: bugs; their last good answers still stand."""
+        """The rules that raised when they last ran: bugs. Their last good answers remain in
+        force."""
         return [(it.of.query, it.key, failure) for it, failure in self._failed.items()]
 
     # The view that rules see.

@@ -1,8 +1,8 @@
 """What the engine remembers: rows, buckets and answers, and who reads what.
 
-There are some twenty answers for each host, and as many rows and buckets that their rules looked
-at, so what is nearly always empty or has one member is no set, list or dict of its own. What is
-known of a table, an index or a query stands in one place, so that a read looks it up once.
+There are some twenty answers for each host, and as many rows and buckets that their rules have
+read. To save memory, a collection that nearly always has one member or none is no set, list or
+dict. What is known of a table, an index or a query is in one object, so a read looks it up once.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,9 +13,9 @@ from dag.engine.view import Index, Kept, Plan, Query, Table
 
 Readable: TypeAlias = "Memo | Seen"
 Readers: TypeAlias = "Memo | tuple[Memo, ...] | dict[Memo, None]"
-"""Each once: one as itself, a few as a tuple. Of many a dict takes half of what a set takes."""
+"""Distinct members: one as itself, a few as a tuple, many as a dict (half the size of a set)."""
 Members: TypeAlias = tuple[Any, ...] | dict[Any, int]
-"""Each once: a few of one entry each as a tuple, otherwise with the numbers of their entries."""
+"""Distinct members: a few of one entry each as a tuple, otherwise with their entry counts."""
 
 _FEW = 4
 
@@ -87,7 +87,7 @@ def each(readers: Readers) -> Iterable[Memo]:
 
 
 def joined(readers: Readers, memo: Memo) -> Readers:
-    """With one more, which is not among them."""
+    """The members and one more, which is not among them yet."""
     if not readers:
         return memo
     if isinstance(readers, dict):
@@ -131,8 +131,8 @@ Entries: TypeAlias = Collection[tuple[Any, Any]]
 def moved(
     entries: Callable[[Any, Any], Iterable[tuple[Any, Any]]], key: Any, old: Any, new: Any
 ) -> tuple[Entries, Entries]:
-    """The entries of an index that are gone with the old row or answer, and those of the new one
-    that come. Nearly all stay where they are."""
+    """The entries that an index loses with the old row or answer, and those that it gains with the
+    new one. Nearly all stay where they are."""
     was = tuple(entries(key, old)) if old is not None else ()
     now = tuple(entries(key, new)) if new is not None else ()
     if was == now:
@@ -147,7 +147,7 @@ def _distinct(entries: tuple[tuple[Any, Any], ...]) -> Entries:
 
 
 def firsts(before: dict[Memo, Any]) -> Iterator[tuple[Memo, Any]]:
-    """Of several in one place, the first: the answer that was reported last."""
+    """Of several changes of one answer, the first: it has the answer that was reported last."""
     told: set[Any] = set()
     for memo, old in before.items():
         place = (memo.of, memo.key)
@@ -157,7 +157,7 @@ def firsts(before: dict[Memo, Any]) -> Iterator[tuple[Memo, Any]]:
 
 
 def kept_over(plan: Plan, over: Table[Any, Any] | Index[Any, Any]) -> tuple[Kept, ...]:
-    """What a plan keeps over the rows of a table or the buckets of an index."""
+    """The queries that a plan keeps for the rows of a table or the buckets of an index."""
     return tuple(it for it in plan.kept if it.over is over)
 
 

@@ -1,9 +1,9 @@
-"""What a rule may see of the world, and the nouns it is written in.
+"""The interface of the engine: tables, queries, indexes and plans, and the view that a rule gets.
 
 Rules are pure functions `rule(view, key) -> answer`. A *table* holds inputs. A *query* is a rule
-with its answers. An *index* groups entries drawn from the rows of a table, or from the answers of
-a query, into buckets. A *plan* says what an engine maintains, a *change* is what it reports.
-Absence is a value: who looked for a missing row is woken when it appears. Elsewhere: how
+with its answers. An *index* groups entries drawn from the rows of a table, or from the answers of a
+query, into buckets. A *plan* says what an engine maintains, a *change* is what it reports. Absence
+is a value: a rule that read a missing row runs again when it appears. Elsewhere: the implementation
 (`incremental`).
 """
 
@@ -18,8 +18,8 @@ M = TypeVar("M", bound=Hashable)
 
 
 class Family:
-    """Tables whose rows of one key are read together, and nearly always are not there. Who looks at
-    a row of one of them is woken by the others' rows of that key, too: all are one look."""
+    """Tables whose rows with the same key are read together and are nearly always absent. They
+    count as one read: a reader of one row is woken by the rows of that key in all of them."""
 
 
 class Table(Generic[K, V]):
@@ -34,7 +34,7 @@ class Table(Generic[K, V]):
 
 
 class Query(Generic[K, V]):
-    """A rule, understood as the noun it answers."""
+    """A rule with its answers, one for each key; named after what it answers."""
 
     def __init__(self, rule: Callable[["View", K], V]) -> None:
         self.rule = rule
@@ -51,7 +51,7 @@ def query(rule: Callable[["View", K], V]) -> Query[K, V]:
 
 
 class OpenQuery(Query[K, V]):
-    """A query whose rule is given elsewhere: who asks need not know who answers."""
+    """A query whose rule is set elsewhere, so that the asking module need not import it."""
 
     def __init__(self, name: str) -> None:
         def unanswered(view: "View", key: K) -> V:
@@ -61,7 +61,7 @@ class OpenQuery(Query[K, V]):
         self.name = name
 
     def answer(self, rule: Callable[["View", K], V]) -> "OpenQuery[K, V]":
-        """Makes this the rule."""
+        """Sets the rule; for use as a decorator."""
         self.rule, self.__doc__ = rule, rule.__doc__
         return self
 
