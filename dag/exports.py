@@ -21,7 +21,7 @@ FLEET = "grpc:clients"
 """The fleet of all gRPC clients; no namespace or Gateway can have this name."""
 EVERYBODY = "*"
 SERVERS = "server/"
-"""The beginning of the ids of servers' listeners; no Service's name contains a slash."""
+"""The prefix of the names of servers' listeners; no Service's name contains a slash."""
 
 
 class ExportedPort(NamedTuple):
@@ -40,15 +40,15 @@ class Export:
     audience: frozenset[str] | None
     """The namespaces whose clients may call it; None: all."""
     has_tls: bool = False
-    """Clients and servers show one another certificates of ours."""
+    """Clients and servers show each other certificates of this control plane (mutual TLS)."""
     authority: str = ""
-    """That of the control plane that knows the endpoints of the Service; empty: it is this one."""
+    """The authority of the control plane that knows the Service's endpoints; empty: this one."""
 
 
 @query
 def authorities(view: View, _: tuple[()]) -> tuple[str, ...] | None:
-    """The authorities that this control plane answers for, its own first; None if it serves no gRPC
-    clients."""
+    """The xDS authorities that this control plane answers for, its own first; None if it serves no
+    gRPC clients."""
     found = view.ask(settings.grpc_clients, ())
     if found is None:
         return None
@@ -57,8 +57,8 @@ def authorities(view: View, _: tuple[()]) -> tuple[str, ...] | None:
 
 @query
 def export(view: View, key: NamespacedName) -> Export | None:
-    """How a Service is exported; None if it is not. One that is closed because of an annotation of
-    another controller is not, nor is one that is only a name of another host."""
+    """How a Service is exported; None if it is not. A Service that an annotation of another
+    controller closes is never exported, nor is one of type ExternalName."""
     found, wanted = view.read(tables.SERVICES, key), view.ask(settings.grpc_clients, ())
     if found is None or wanted is None or found.spec.type == "ExternalName":
         return None
@@ -76,7 +76,7 @@ def export(view: View, key: NamespacedName) -> Export | None:
 
 
 def server_id(service: NamespacedName) -> str:
-    """What the servers of a Service ask for, before the address on which they listen."""
+    """The listener name that the servers of a Service ask for, without the address at its end."""
     return f"{SERVERS}{service.name}.{service.namespace}"
 
 

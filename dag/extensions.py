@@ -1,7 +1,7 @@
-"""ExtensionServices: services that Envoy itself asks, and what their authors are told.
+"""ExtensionServices: services that Envoy itself calls, and what their authors are told.
 
-A reference that leads nowhere takes no share; without any there is no cluster, and whoever needs
-the answer of the service is closed. Source: ExtensionService reference. Elsewhere: who asks
+A reference that leads nowhere gets no share. Without any valid one there is no cluster, and what
+needs the service is closed. Source: ExtensionService reference. Elsewhere: what calls the service
 (`authorization`, `settings`).
 """
 
@@ -29,13 +29,14 @@ class Extension:
     cluster: nodes.ExtensionCluster | None
     """None if it cannot be asked."""
     timeout: float | None = None
-    """How long an answer may take, in seconds; None leaves it to who asks."""
+    """How long an answer may take, in seconds; None leaves it to the object that names the
+    service."""
     problems: tuple[Problem, ...] = ()
 
 
 @query
 def extension(view: View, key: NamespacedName) -> Extension | None:
-    """What can be asked; None if there is no such object."""
+    """The ExtensionService, read; None if there is no such object."""
     found = view.read(tables.EXTENSION_SERVICES, key)
     if found is None:
         return None
@@ -104,7 +105,7 @@ def _balancing(place: Place, found: ExtensionService) -> Findings[nodes.Balancin
 
 
 def _timeouts(place: Place, policy: TimeoutPolicy | None) -> tuple[float | None, float | None]:
-    """Of an answer, and of a connection at rest."""
+    """The timeouts: of an answer, and of an idle connection."""
     if policy is None:
         return None, None
     idle = place.at("idleConnection")

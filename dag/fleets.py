@@ -1,9 +1,9 @@
 """Which fleets of Envoys there are to be, and what clients find at each of them.
 
-For whoever makes them (`contour.infrastructure`). The ports of a fleet are those of its listeners:
-of the shared one those of the Gateway in charge, with those that the settings name; without such a
-Gateway those of the settings. In mode `PerGateway` that is the fleet of Ingress and HTTPProxy
-alone, which is not there if these are not served, and every Gateway has its own. Elsewhere: what a
+For whoever makes them (`contour.infrastructure`). The ports of a fleet are those of its listeners.
+The shared fleet has the ports of the Gateway in charge and those that the settings name; without
+such a Gateway, those of the settings. In mode `PerGateway` the shared fleet is for Ingress and
+HTTPProxy alone, and absent if these are not served; every Gateway has its own. Elsewhere: what a
 Gateway asks for (`gateway.infrastructure`), where Envoy listens (`listeners`), how all of it is
 written for Kubernetes (`provisioning`).
 """
@@ -42,34 +42,34 @@ class Fleet:
     """Envoys with one configuration, as they are to be made."""
 
     gateway: NamespacedName | None
-    """The Gateway that it is for alone; None for the shared one."""
+    """The Gateway that alone has this fleet; None for the shared fleet."""
     gateway_class: str = ""
     ports: tuple[Port, ...] = ()
     is_due: bool = True
-    """Its ports are known: until then nothing is made for it, and what there is stays."""
+    """Its ports are known. Until they are, nothing is made for it, and what exists stays."""
     publishing: NetworkPublishing | None = None
     workload: Workload = field(default_factory=Workload)
     details: Details = field(default_factory=Details)
     bootstrap: OwnBootstrap | None = None
-    """With what its Envoys start, if that is not the usual bootstrap."""
+    """The bootstrap that its Envoys start with, if it is not the usual one."""
     is_managed: bool = False
-    """It is for us to make and to keep."""
+    """The instance makes it and keeps it as it should be."""
     hides_stats: bool = False
-    """Metrics are for clients with a certificate only, so that no page in the clear has them."""
+    """Metrics are only for clients with a certificate, so no page in the clear shows them."""
     speaks_proxy_protocol: bool = False
     monitors: tuple[int, ...] = ()
-    """Where Envoy tells how it is, beside what the bootstrap opens."""
+    """The ports for health checks and metrics, beside those that the bootstrap opens."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
-    """That its Gateway wants on everything."""
+    """The labels that its Gateway wants on every object."""
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     """Likewise."""
     addresses: tuple[Address, ...] = ()
-    """That its Gateway asks for."""
+    """The addresses that its Gateway asks for."""
 
 
 Concern = Literal["all", "publishing", "workload", "bootstrap"]
-"""Which settings of a fleet: all of them, how clients reach it, how its Envoys run, or with what
-they start."""
+"""The settings of a fleet that a problem is about: all of them, how clients reach it, how its
+Envoys run, or their bootstrap."""
 
 
 class FleetProblem(NamedTuple):
@@ -77,15 +77,15 @@ class FleetProblem(NamedTuple):
 
     message: str
     is_error: bool = True
-    """Or something is waited for, which comes by itself."""
+    """False: something is waited for that will come by itself."""
     is_settled: bool = False
-    """It is told only: the fleet is as it should be apart from that, and nothing is waited for."""
+    """The problem is only reported: apart from it the fleet is as it should be."""
     concerns: Concern = "all"
     """The settings that it is about."""
 
 
 PROBLEMS: Table[str, tuple[FleetProblem, ...]] = Table("troubles of fleets")
-"""What whoever makes fleets says of each; no row where all is well."""
+"""By fleet: the problems that its maker has found; no row if there are none."""
 
 
 @query
@@ -97,18 +97,18 @@ def fleet(view: View, name: str) -> Fleet | None:
         return None if _is_for_nobody(view) else _shared(view, asked or Infrastructure())
     if gateway is None:
         return None
-    # One that can have none for now, because of what it refers to, keeps what it has.
+    # A Gateway that can have no fleet now, because of what it refers to, keeps the one it has.
     return _of_a_gateway(view, name, gateway, asked or Infrastructure())
 
 
 def _is_for_nobody(view: View) -> bool:
-    """The shared fleet would have neither Gateways nor hosts of Ingress and HTTPProxy."""
+    """Whether the shared fleet would serve neither a Gateway nor hosts of Ingress and HTTPProxy."""
     is_only = view.ask(settings.gateways_only, ())
     return is_only and view.ask(settings.gateway_mode, ()) == "PerGateway"
 
 
 def is_behind_itself(view: View, publishing: NetworkPublishing | None) -> bool:
-    """Clients are to come through a Gateway that we would have to serve ourselves."""
+    """Whether the Gateway in front of a fleet would have to be served by this instance itself."""
     outer = publishing.gateway if publishing is not None else None
     if outer is None or outer.gateway_class_name is None:
         return False
@@ -119,8 +119,8 @@ def is_behind_itself(view: View, publishing: NetworkPublishing | None) -> bool:
 def serves_http3(view: View, key: nodes.ListenerKey) -> bool:
     """Whether an HTTPS listener has one for HTTP/3 beside it, on the UDP port of its number.
 
-    Not behind a load balancer that speaks the PROXY protocol, for it would hide from whom requests
-    come; nor where a Gateway has its UDP port.
+    Never behind a load balancer that speaks the PROXY protocol, for that would hide the addresses
+    of clients; nor if a Gateway has a UDP listener on that port.
     """
     return _wants_http3(view, key) and _has_udp_port(view, key)
 
@@ -209,18 +209,19 @@ def _with_what_all_have(view: View, found: Fleet, asked: Infrastructure) -> Flee
 
 
 def _directly(publishing: NetworkPublishing | None) -> NetworkPublishing | None:
-    """Without another Gateway in front: that is for the shared fleet."""
+    """The publishing without a Gateway in front, which only the shared fleet can have."""
     return replace(publishing, gateway=None) if publishing is not None else None
 
 
 def _monitors(view: View) -> tuple[int, ...]:
-    """Those that others can connect to: not the pages for the pod itself."""
+    """The ports that others can connect to: not those with pages for the pod itself alone."""
     found = view.ask(settings.monitors, ())
     return tuple(it.port for it in found if not set(it.pages) <= {"admin"})
 
 
 def _is_leaving(view: View) -> bool:
-    """The instance is being removed: whoever removes it must not find anything made anew."""
+    """Whether the instance is being removed: then no fleet may be made that its removal would
+    miss."""
     found = view.ask(settings.chosen_configuration, ())
     return found is not None and found.metadata.deletion_timestamp is not None
 
@@ -252,8 +253,8 @@ UNPUBLISHED: Index[tuple[()], str] = Index("fleets that nobody publishes", fleet
 
 
 def told(view: View, name: str) -> Iterator[str]:
-    """What is not as it should be with a fleet, for the author of its Gateway. What is about the
-    bootstrap begins with where that is written."""
+    """What is wrong with a fleet, for the author of its Gateway. A message about the bootstrap
+    begins with the field in which it is written."""
     for it in view.read(PROBLEMS, name) or ():
         found = view.ask(fleet, name) if it.concerns == "bootstrap" else None
         written = found.bootstrap.written if found is not None and found.bootstrap else ""

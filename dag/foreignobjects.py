@@ -1,4 +1,4 @@
-"""Objects of the kinds that extensions bring, as rows: nobody here knows what they mean.
+"""Objects of the kinds that extensions register, as rows; only the extension knows their meaning.
 
 A kind is read in the version that an extension has registered. Whether it can be read at all is a
 row, too: in a cluster its definition may be missing, or the right to it.
@@ -9,10 +9,10 @@ from dag.configuration import settings
 from dag.engine.view import Kept, Table, View, query
 
 OBJECTS: Table[nodes.ForeignKey, bytes] = Table("objects of extensions")
-"""Each as JSON, as extensions are sent it: without `managedFields`, `resourceVersion`, `status`."""
+"""Each object as the JSON that extensions get: no `managedFields`, `resourceVersion`, `status`."""
 
 FAULTS: Table[nodes.ForeignKind, str] = Table("kinds of extensions that cannot be read")
-"""Why not; no row for kinds that can."""
+"""Why a kind cannot be read; no row for kinds that can."""
 
 
 @query

@@ -1,1 +1,1 @@
-"""What an EnvoyProxy says of a fleet: whether it makes sense, and what it comes to."""
+"""EnvoyProxy: the settings of a fleet that it changes, and what is wrong with it."""

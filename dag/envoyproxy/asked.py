@@ -1,7 +1,7 @@
-"""What one EnvoyProxy asks for, and what becomes of a fleet when it applies.
+"""What one EnvoyProxy asks for, and the shape of a fleet when it applies.
 
-A fleet is what the ContourConfigurations and EnvoyProxies that apply to it say, the nearest last:
-the instance's, the class's, the Gateway's own. An EnvoyProxy changes what it sets, field by field.
+The ContourConfigurations and EnvoyProxies that apply to a fleet shape it in this order: the
+instance's, the class's, the Gateway's own. An EnvoyProxy changes what it sets, field by field.
 """
 
 from collections.abc import Mapping
@@ -36,15 +36,15 @@ class OwnBootstrap(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How a fleet is to be: what every kind of object that says so is a spelling of."""
+    """The settings of a fleet, whichever kinds of objects set them."""
 
     publishing: NetworkPublishing | None = None
-    """The Service in front; None: nobody asks for a fleet."""
+    """How the Service in front is published; None: nobody asks for a fleet."""
     workload: Workload | None = None
     """How its Envoys run; None: nobody says."""
     details: Details = Details()
     bootstrap: OwnBootstrap | None = None
-    """With what its Envoys start; None: with the usual bootstrap."""
+    """The bootstrap that its Envoys start with; None: the usual one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Publishing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autoscaling:
-    """What it sets of the autoscaler."""
+    """What an EnvoyProxy sets of the HorizontalPodAutoscaler."""
 
     max_replicas: int
     min_replicas: int | None = None
@@ -73,7 +73,7 @@ class Autoscaling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What an EnvoyProxy sets. What is None or empty it leaves to others."""
+    """What an EnvoyProxy sets. Fields that are None or empty are left to other objects."""
 
     type: Literal["DaemonSet", "Deployment"] | None = None
     replicas: int | None = None
@@ -84,7 +84,8 @@ class Asked:
     log_level: LogLevel | None = None
     publishing: Publishing = field(default_factory=Publishing)
     pods: Pods = field(default_factory=Pods)
-    """Their strategy has the fields that are set, and is for the type that is set beside it."""
+    """Their strategy has the fields that are set, and belongs to the workload `type` that is
+    set."""
     autoscaler: Autoscaling | None = None
     budget: Budget | None = None
     bootstrap: OwnBootstrap | None = None
@@ -98,7 +99,7 @@ def applied(shape: Shape, asked: Asked) -> Shape:
     workload = _workload(before, asked)
     pods = shape.details.pods
     if workload.type != before.type:
-        # A strategy for the other kind is none for this one.
+        # A strategy for a Deployment does not fit a DaemonSet, and vice versa.
         pods = replace(pods, strategy={})
     return Shape(
         publishing=_publishing(shape.publishing or _USUAL, asked.publishing),
@@ -114,7 +115,7 @@ def applied(shape: Shape, asked: Asked) -> Shape:
 
 
 _USUAL = NetworkPublishing(type="LoadBalancerService")
-"""What users of the kind know as its default."""
+"""What Envoy Gateway's users know as the default of an EnvoyProxy."""
 
 
 def _publishing(found: NetworkPublishing, asked: Publishing) -> NetworkPublishing:
@@ -215,7 +216,7 @@ _ROLLING_UPDATES: Mapping[str, Raw] = {
 
 
 def _strategy(found: Raw, asked: Raw, usual: Raw) -> Raw:
-    """Of pods of one kind of workload."""
+    """The update strategy of one kind of workload; what is not set is as before, or as usual."""
     if asked.get("type") != "RollingUpdate":
         return asked or found
     before, said = (raw.mapping(it.get("rollingUpdate")) for it in (found, asked))

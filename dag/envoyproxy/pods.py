@@ -164,14 +164,14 @@ _IMAGE = re.compile(
 
 
 def _hidden(path: str) -> str:
-    """The folder of ours that a mount would hide, or be hidden in."""
+    """The folder of the pods' own that a mount would hide or lie in; empty if there is none."""
     steps = "/".join(("", *(it for it in path.split("/") if it not in ("", ".")), ""))
     own = (it for it in PATHS if steps.startswith(f"{it}/") or f"{it}/".startswith(steps))
     return next(own, "/.." if "/../" in steps else "")
 
 
 def _closed(context: Raw) -> Raw:
-    """Capabilities are always dropped, also where one is added."""
+    """A security context that drops all capabilities, also if it adds some."""
     if "capabilities" not in context:
         return context
     added = raw.at(context, "capabilities", "add")

@@ -1,6 +1,6 @@
 """What happens to one request: the answers of the rules, read as Envoy reads them.
 
-Pure, as all of `dag`: from the answers that are there to a trace of what was looked at, and to the
-outcome. It asks for no answer that is not kept already, so it costs a change nothing. Its judge is
-Envoy: `tests/agreement/evaluation` sends the requests that it evaluates, and compares.
+Pure, as all of `dag`: from the answers of an engine to a trace of what was looked at, and the
+outcome. It reads only answers that are kept already, so it makes no change more expensive.
+`tests/agreement/evaluation` sends the evaluated requests through a real Envoy, and compares.
 """

@@ -1,4 +1,4 @@
-"""Which requests may pass by ordered rules: what the first rule that a request meets says.
+"""Authorization by ordered rules: the first rule that a request meets decides.
 
 The claims of a token are not known here; a rule that asks for them may or may not be met.
 """
@@ -50,7 +50,7 @@ def _is_met(rule: nodes.AccessRule, request: Request) -> bool:
 
 
 def is_from(node: nodes.IpRange, request: Request) -> bool:
-    """Whether a request is of a range of addresses."""
+    """Whether the address of a request is in a range."""
     address = ipaddress.ip_address(request.address(node.source))
     return address in ipaddress.ip_network(node.cidr, strict=False)
 

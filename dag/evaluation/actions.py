@@ -19,7 +19,7 @@ _USUAL = {"http": ":80", "https": ":443"}
 
 
 def answer(host: str, route: nodes.Route, request: Request) -> Answer:
-    """What becomes of a request that this route of a virtual host takes."""
+    """The answer to a request that this route of a virtual host takes."""
     changed = _changes([route.response_headers])
     match route.action:
         case nodes.Respond(status, body) as respond:
@@ -35,8 +35,9 @@ def answer(host: str, route: nodes.Route, request: Request) -> Answer:
 def refused(found: Answer, route: nodes.Route) -> Answer:
     """The answer where a request may not pass to the action of the route.
 
-    Envoy changes its headers as those of a backend's answer, since it has drawn one by then: what
-    all of them have in common is told. Where the route forwards nothing, it changes none.
+    Envoy has drawn a backend by then, so it changes the headers as in an answer of that backend:
+    the answer has the changes that all backends share. If the route forwards nothing, it changes
+    none.
     """
     if not isinstance(route.action, nodes.Forward):
         return found
@@ -46,7 +47,7 @@ def refused(found: Answer, route: nodes.Route) -> Answer:
 
 
 def noted(action: nodes.Action) -> Iterator[str]:
-    """How a request is forwarded, beside where; for people."""
+    """How a request is forwarded (not where to), as texts for people."""
     if not isinstance(action, nodes.Forward):
         return
     for name, value in (("timeout", action.timeout), ("idle timeout", action.idle_timeout)):
@@ -74,7 +75,7 @@ def _retries_noted(found: nodes.Retry | None) -> Iterator[str]:
 
 
 def _filters_noted(action: nodes.Forward) -> Iterator[str]:
-    """What HTTPRouteFilters do that shows neither in the path nor in the host."""
+    """Effects of HTTPRouteFilters that neither the path nor the host of the request shows."""
     if action.rewrite is not None and action.rewrite.host_of_endpoint:
         yield "host: the name of the endpoint, where it has one"
     found = dict.fromkeys(it.cluster.injection for it in action.backends if it.cluster)
@@ -92,7 +93,7 @@ def _of_backends(action: nodes.Forward) -> Iterator[str]:
 
 
 def _of_share(share: nodes.Backend) -> Iterator[str]:
-    """What holds for one backend alone."""
+    """Settings of a single backend."""
     cluster = share.cluster
     if cluster is None or not share.weight:
         return
@@ -222,7 +223,7 @@ def _each(policies: Iterable[nodes.HeaderPolicy]) -> Iterator[tuple[str, str | N
 
 
 def _told(value: nodes.Value) -> str:
-    """A value; Envoy fills in what stands between percent signs."""
+    """A value of a header or body; what stands between percent signs is for Envoy to fill in."""
     if isinstance(value, str):
         return value
     return "".join(it if isinstance(it, str) else f"%{it.name}%" for it in value.pieces)

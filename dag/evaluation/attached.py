@@ -1,8 +1,8 @@
-"""Which policies take part in a request, and which give way to others.
+"""Which policies apply to a request, and which are overridden by others.
 
-A status tells the owner of a policy where it holds; here a request is told which policies hold for
-it. A route knows those that it was made with. What else is for it, its listener or its backends is
-found as the rules find it. Elsewhere: what policies do to a request (`guards`, `actions`).
+The status of a policy says where it holds; this says which policies hold for a request. A route
+lists the policies that shaped it. Others, for it, its listener or its backends, are found as the
+rules find them. Elsewhere: what policies do to a request (`guards`, `actions`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -59,7 +59,7 @@ def of_route(world: World, key: nodes.HostKey, route: nodes.Route, trace: Trace)
 
 
 def of_stream(world: World, key: nodes.HostKey, stream: nodes.Stream, trace: Trace) -> None:
-    """The same of a connection whose bytes are forwarded, and of its listener."""
+    """Tells of the policies of a connection whose bytes are forwarded, and of its listener."""
     owner = world.answer(servedlisteners.owner, key)
     if owner is None or owner.is_http:
         return
@@ -99,8 +99,8 @@ def _is_closed(world: World, owner: ServedListener) -> bool:
 
 
 def _note_shared(world: World, owner: ServedListener, own: NamespacedName, trace: Trace) -> None:
-    """Tells who decides over what all hosts of a port share, if that is not the listener's policy,
-    which says something of it."""
+    """Tells which policy decides over what all hosts of a port share, if the listener's own policy
+    says something of that and does not hold."""
     at = nodes.ListenerKey(owner.host.fleet, owner.host.listener)
     meant = world.answer(clientpolicies.EFFECTS.meaning, own)
     holding = world.answer(clientports.holding, at)
@@ -117,7 +117,7 @@ def _note_shared(world: World, owner: ServedListener, own: NamespacedName, trace
 def _levels(
     world: World, kind: PolicyKind, target: ObjectRef, sections: Iterable[str]
 ) -> list[Level]:
-    """The policies for a target by its sections; an empty one stands for all of it."""
+    """The policies for each section of a target; the empty section stands for the whole target."""
     if target.kind not in kind.targets:
         return []
     claims = world.answer(kind.claims, target) or frozenset()
@@ -133,7 +133,7 @@ def _of_listener(world: World, kind: PolicyKind, owner: ServedListener) -> list[
 
 
 def _of_parts(world: World, kind: PolicyKind, route: ObjectRef) -> list[Level]:
-    """Of a route whose parts are not told apart."""
+    """The policies for each section of a route whose parts are not told apart."""
     claims = world.answer(kind.claims, route) or frozenset()
     return _levels(world, kind, route, sorted({it.section for it in claims}))
 
@@ -170,7 +170,7 @@ def _is_merging(world: World, kind: PolicyKind, policy: NamespacedName) -> bool:
 def _note_overridden(
     kind: str, levels: list[Level], holding: Sequence[NamespacedName], topic: Topic, trace: Trace
 ) -> None:
-    """Tells of the policies for a target, or for what has it, in whose place others hold."""
+    """Tells of the policies for a target, or for what it belongs to, that others override."""
     if not holding:
         return
     told = set(holding)
@@ -206,7 +206,7 @@ def _note_tls(world: World, port: nodes.ServicePort, trace: Trace) -> None:
 
 
 def _target(world: World, port: nodes.ServicePort) -> policies.Target:
-    """As which a port is the target of a BackendTLSPolicy."""
+    """The target by which a BackendTLSPolicy names this port."""
     if port.kind == envoybackends.KIND:
         asked = world.answer(envoybackends.wanted, port.service)
         if asked is not None:

@@ -1,6 +1,6 @@
 """The keys and passwords that a request must show: whether it shows any.
 
-Whether they are the right ones is for Envoy to say, which alone is told of them.
+Only Envoy knows the right ones, so whether they are right is not known here.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,8 @@ UNDECIDED = "authentication: Envoy compares the key or the password"
 
 
 def lacking(node: nodes.Authentication, request: Request) -> str:
-    """What a request does not have, in one sentence; empty if it shows all that is asked for."""
+    """Which credential a request lacks, in one sentence; empty if it shows all that are asked
+    for."""
     if node.key_sources and not any(_shows(it, request) for it in node.key_sources):
         places = ", ".join(f"{it.kind} {it.name}" for it in node.key_sources)
         return f"API key: the request has none ({places})"

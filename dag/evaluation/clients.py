@@ -18,7 +18,7 @@ def located(request: Request, at: nodes.ClientAddress) -> Request | Answer:
 
 
 def _found(request: Request, at: nodes.ClientAddress) -> str:
-    """Empty where it is that of the peer."""
+    """The address of the client; empty if it is that of the peer."""
     if at.header:
         return _parsed(request.header(at.header) or "")
     forwarded = (request.header("x-forwarded-for") or "").split(",")

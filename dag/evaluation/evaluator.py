@@ -19,7 +19,7 @@ from dag.evaluation.trace import Answer, Trace
 from dag.values import hostnames
 
 _MOST_ROUTES = 20
-"""Routes that do not match, of which one is told; the last ones are the nearest."""
+"""The most routes that a trace names although they do not match: the last ones before the match."""
 
 
 def evaluate(world: World, fleet: str, request: Request) -> Trace:
@@ -73,7 +73,7 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
 
 
 def _note_filters(world: World, at: nodes.ListenerKey, request: Request, trace: Trace) -> bool:
-    """Tells of the filters that the request passes before it is routed; whether there are any.
+    """Tells of the filters that the request passes before it is routed; True if there are any.
 
     What servers change of it is not known here: it is matched as it came.
     """
@@ -122,7 +122,7 @@ def _of_host(
 
 
 def _note_rest(host: nodes.VirtualHost, route: nodes.Route, trace: Trace) -> None:
-    """Tells of what refuses nothing that can be told from here."""
+    """Tells of settings that cannot refuse the request, as far as is known here."""
     for words in guards.noted(host, route):
         trace.note("guard", "noted", words, route.origin)
     for words in actions.noted(route.action):
@@ -155,8 +155,8 @@ def _tell(failed: list[tuple[nodes.Route, str]], trace: Trace) -> None:
 def _unserved(world: World, at: nodes.ListenerKey, answer: Answer, request: Request) -> Answer:
     """The answer where no host serves a request.
 
-    TRACE is another matter over TLS only where the connection was opened for the host that may not
-    be served: elsewhere that is found out first (`contour.envoy.scripts`).
+    Over TLS, TRACE gets its own answer only if the connection was opened for the unserved host: on
+    other connections, misdirection is found first (`contour.envoy.scripts`).
     """
     if not request.is_secure:
         return _unrouted(answer, request)
@@ -169,14 +169,14 @@ _MISDIRECTED = 421
 
 
 def _unrouted(answer: Answer, request: Request) -> Answer:
-    """The answer where no route takes a request; of TRACE it is another (RFC 9110, 9.3.8)."""
+    """The answer where no route takes a request; TRACE gets 405 instead (RFC 9110, 9.3.8)."""
     if request.method == "TRACE":
         return Answer(405, "no route asks for the method TRACE by name")
     return answer
 
 
 def _refused_protocol(route: nodes.Route, request: Request) -> Answer | None:
-    """Only some routes allow clients to switch protocols."""
+    """The answer to a request that wants to switch protocols, if the route does not allow that."""
     upgrade = request.header("upgrade")
     if upgrade is None:
         return None

@@ -1,4 +1,4 @@
-"""Errors on purpose, behind all guards: those that every request gets are told."""
+"""Fault injection, after all guards: only errors that every request gets can be told."""
 
 from dag import nodes
 from dag.evaluation import guards
@@ -8,7 +8,7 @@ from dag.evaluation.trace import Answer, Trace
 def abortion(host: nodes.VirtualHost, route: nodes.Route, trace: Trace) -> Answer | None:
     """The error that the request gets for certain, if there is one; notes the step.
 
-    A status of gRPC is another status code to each client, so it is noted alone.
+    A gRPC status reaches each client as another status code, so it is noted, not answered.
     """
     found = _of(host, route)
     if found is None:
@@ -30,7 +30,7 @@ def abortion(host: nodes.VirtualHost, route: nodes.Route, trace: Trace) -> Answe
 
 
 def is_drawn(host: nodes.VirtualHost, route: nodes.Route) -> bool:
-    """Whether requests may get an error that is not told from here."""
+    """Whether requests may get an injected error that is not known here."""
     found = _of(host, route)
     if found is None or (found.status is None and found.grpc_status is None):
         return False

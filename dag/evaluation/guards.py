@@ -1,7 +1,8 @@
-"""What stands before the action of a route, in the order in which a request meets it.
+"""The guards of a route, in the order in which a request meets them, before the route's action.
 
 The order is that of the filters (`contour.envoy.filters`). A policy of a route replaces the host's
-of its kind. Where a server or a counter decides, that is noted, and the answer may be another one.
+of the same kind. Where a server or a counter decides, the trace notes that the answer may be
+another one.
 """
 
 from collections.abc import Iterator
@@ -44,7 +45,7 @@ def refusal(
 def _stranger(
     found: nodes.Policies, route: nodes.Route, request: Request, trace: Trace
 ) -> Answer | None:
-    """The answer to a request that does not show who asks."""
+    """The answer to a request without credentials; None if it shows what is asked for."""
     wanted = found.authentication
     if not isinstance(wanted, nodes.Authentication):
         return _unknown(found, route, request, trace)
@@ -91,24 +92,25 @@ def denial(
 
 
 def _policy(route: nodes.Route) -> ObjectRef:
-    """Who has the guards of a route that no API but policies have."""
+    """The object whose guard this is: the SecurityPolicy of the route, else what the route comes
+    from."""
     return next((it for it in route.attached if it.kind == "SecurityPolicy"), route.origin)
 
 
 def _is_lacking(node: nodes.Jwt, request: Request) -> bool:
-    """Whether a token is required that is not there. A SecurityPolicy may say where it is."""
+    """Whether a required token is missing; not known if a SecurityPolicy may read it elsewhere."""
     is_elsewhere = node.source is not None and node.source.kind == "SecurityPolicy"
     return node.leniency == "none" and not is_elsewhere and not _has_token(request)
 
 
 def is_limited(host: nodes.VirtualHost, route: nodes.Route) -> bool:
-    """Whether each Envoy counts the requests, of which it answers some with 429."""
+    """Whether a local rate limit counts the requests, so that Envoy may answer some with 429."""
     found = in_force(host.policies, route.policies)
     return isinstance(found.local_rate_limit, nodes.LocalRateLimit | nodes.LocalLimits)
 
 
 def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route, request: Request) -> list[str]:
-    """The guards behind these whose answer cannot be told from here, for people."""
+    """Guards whose decision is not known here, as texts for people."""
     found = in_force(host.policies, route.policies)
     is_forwarded = isinstance(route.action, nodes.Forward)
     told = {
@@ -131,7 +133,7 @@ def _is_undecided(node: nodes.Access | nodes.Off | None, request: Request) -> bo
 
 
 def noted(host: nodes.VirtualHost, route: nodes.Route) -> Iterator[str]:
-    """What is done beside, and refuses nothing that can be told from here; for people."""
+    """Policies that cannot refuse the request, as far as is known here; as texts for people."""
     found = in_force(host.policies, route.policies)
     if isinstance(found.body_limit, int):
         yield f"body limit: more than {found.body_limit} bytes are answered 413"
@@ -159,7 +161,7 @@ def in_force(host: nodes.Policies | None, route: nodes.Policies | None) -> nodes
 def not_admitted(
     node: nodes.IpFilter, request: Request, trace: Trace, origin: ObjectRef | None = None
 ) -> str:
-    """Why the client's address may not ask; empty if it may. Notes the step."""
+    """Why the IP filter refuses the client's address; empty if it does not. Notes the step."""
     is_allowed = _admits(node, request)
     asking = " and ".join(dict.fromkeys(request.address(it.source) for it in node.ranges))
     words = f"IP filter: {asking} is {'allowed' if is_allowed else 'not allowed'}"
@@ -168,7 +170,7 @@ def not_admitted(
 
 
 def _admits(node: nodes.IpFilter, request: Request) -> bool:
-    """Whether the client or the peer may ask."""
+    """Whether an IP filter lets the client or the peer in."""
     is_listed = any(access.is_from(it, request) for it in node.ranges)
     return is_listed == (node.action == "ALLOW")
 

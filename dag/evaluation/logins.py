@@ -1,6 +1,6 @@
 """The login that a request must show: whether it shows any.
 
-Whether its cookies are the right ones is for Envoy to say, which alone knows the key.
+Only Envoy has the key, so whether the cookies are right is not known here.
 """
 
 from typing import NamedTuple
@@ -21,8 +21,8 @@ class Refusal(NamedTuple):
 
 
 def refusal(node: nodes.Login, request: Request) -> Refusal | None:
-    """What a request is answered whatever its cookies are worth; None if that is not known, or it
-    needs no login."""
+    """The answer to a request, whether its cookies are right or not; None if that depends on them,
+    or if it needs no login."""
     if is_passed(node, request):
         return None
     if request.bare_path == node.logout:
@@ -44,7 +44,7 @@ def is_passed(node: nodes.Login, request: Request) -> bool:
 
 
 def _has_begun(node: nodes.Login, request: Request) -> bool:
-    """Whether it has a cookie of a login that goes on; each has a name of its own."""
+    """Whether a request has the cookie of a login under way; each login names its own."""
     return any(it.startswith(node.cookies.nonce) for it in authentication.cookies(request))
 
 

@@ -11,7 +11,7 @@ from dag.values import regexes
 
 
 def failures(match: nodes.Match, request: Request) -> Iterator[str]:
-    """What of the request is not as the route wants it, each as the end of a sentence."""
+    """The conditions of a route that a request does not meet, each as the end of a sentence."""
     if not is_path(match.path, request.bare_path):
         yield f"the path {request.bare_path} is not {told(match.path)}"
     if match.method and request.method != match.method:

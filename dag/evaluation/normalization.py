@@ -1,4 +1,4 @@
-"""What is made of a request before anybody looks for its route (Envoy, "HTTP connection manager").
+"""How Envoy normalizes a request before it looks for a route (Envoy, "HTTP connection manager").
 
 Paths get their normal form (RFC 3986, section 6.2.2), or are refused or redirected, as the settings
 say; so routes never see `..`, and no backend sees another path than the one that was matched.

@@ -1,4 +1,4 @@
-"""From which page a request comes, where pages of other hosts may change nothing (CSRF)."""
+"""CSRF: whether a request comes from a page of another host, which may change nothing."""
 
 from dag import nodes
 from dag.evaluation import matching
@@ -10,7 +10,7 @@ _CHANGING = ("POST", "PUT", "DELETE", "PATCH")
 
 
 def strangeness(node: nodes.Csrf, request: Request) -> str:
-    """Why a request may change nothing, in one sentence; empty if it may, or changes nothing."""
+    """Why CSRF protection may refuse a request, in one sentence; empty if it may not."""
     if request.method not in _CHANGING:
         return ""
     source = _host(request.header("origin") or "") or _host(request.header("referer") or "")
@@ -26,7 +26,7 @@ def _is_one(wanted: nodes.ValueMatch, source: str) -> bool:
 
 
 def _host(url: str) -> str:
-    """The host and the port of a URL; what is none as it is."""
+    """The host and the port of a URL; a text that is no URL is returned as it is."""
     _, sign, rest = url.partition("://")
     if not sign:
         return url

@@ -1,7 +1,7 @@
 """Where a request arrives: its listener, the certificate it is shown, its virtual host.
 
 Names are looked up as Envoy does: the name itself, then wildcards from the longest to `*`. So the
-cost is that of the labels of the name, whatever the number of hosts.
+cost grows with the labels of the name, not with the number of hosts.
 """
 
 from collections.abc import Hashable, Iterable, Iterator
@@ -24,7 +24,7 @@ M = TypeVar("M", bound=Hashable)
 
 
 class World(Protocol):
-    """The answers that are there: an engine that has settled."""
+    """The answers of the rules: an engine that has settled."""
 
     def answer(self, query: Query[K, V], key: K) -> V | None:
         """An answer; None where it is not kept."""
@@ -44,14 +44,14 @@ class Closed(Exception):  # noqa: N818
 
 
 def settings_of(world: World) -> Settings:
-    """What holds for everything."""
+    """The settings of the ContourConfiguration, or the defaults."""
     return world.answer(settings.settings, ()) or Settings()
 
 
 def client_address(
     world: World, at: nodes.ListenerKey, host: nodes.SecureHost | None
 ) -> nodes.ClientAddress:
-    """Where the address of a client is found; without a host on plain HTTP."""
+    """How Envoy finds the address of a client; `host` is None on plain HTTP."""
     if host is None:
         asked = world.answer(clientports.settings, at)
         traffic = asked.traffic if asked is not None else None
@@ -77,7 +77,7 @@ def listener(world: World, fleet: str, request: Request) -> nodes.ListenerKey:
 
 
 def _over_quic(world: World, key: nodes.ListenerKey, request: Request) -> nodes.ListenerKey:
-    """The listener, if it is there for HTTP/3 as well. Raises Closed."""
+    """The listener, if it serves HTTP/3 as well. Raises Closed."""
     edge = world.answer(defaults.edge, ()) or nodes.Edge()
     every = world.answer(listeners.listeners, key.fleet) or ()
     asked = world.answer(clientports.settings, key)
@@ -90,7 +90,7 @@ def _over_quic(world: World, key: nodes.ListenerKey, request: Request) -> nodes.
 def secure_host(
     world: World, at: nodes.ListenerKey, request: Request
 ) -> tuple[str, nodes.SecureHost]:
-    """Whose TLS the connection gets: the name of the host, and its terms. Raises Closed."""
+    """The host that terminates TLS of the connection: its name, and its terms. Raises Closed."""
     names = hostnames.covering(request.asked) if request.asked else (hostnames.EVERY,)
     for name in names:
         found = world.answer(hosts.secure_host, nodes.HostKey(*at, name))
@@ -101,7 +101,7 @@ def secure_host(
 
 
 def _speaks_http3(name: str, found: nodes.SecureHost) -> bool:
-    """Hosts that stand for every other name are not asked by HTTP/3."""
+    """Whether a host is served over HTTP/3; one that stands for every other name is not."""
     return name != hostnames.EVERY and found.can_speak_http3
 
 
@@ -143,7 +143,8 @@ def is_misdirected(world: World, key: nodes.HostKey) -> bool:
 def misdirection(
     world: World, at: nodes.ListenerKey, host: nodes.VirtualHost, request: Request
 ) -> Answer | None:
-    """421, where a TLS connection may not bring requests of a host (RFC 9110, section 15.5.20)."""
+    """421, if a request for a host may not come over this connection (RFC 9110, section
+    15.5.20)."""
     name, connection = secure_host(world, at, request)
     own = world.answer(hosts.secure_host, nodes.HostKey(*at, host.host))
     tls = own.tls if own is not None else None
@@ -158,7 +159,8 @@ def misdirection(
 
 
 def _is_open(host: nodes.VirtualHost, tls: nodes.Tls | None, other: nodes.Tls | None) -> bool:
-    """Whether connections reach a host whose server name has no certificate of its own."""
+    """Whether a host may be reached on connections whose server name has no certificate of its
+    own."""
     if host.is_fallback or tls is None:
         return host.is_fallback
     if host.host == hostnames.EVERY:
@@ -187,7 +189,7 @@ def _shares(host: nodes.VirtualHost, request: Request, is_same: bool) -> bool:
 
 
 def endpoints(world: World, cluster: nodes.Cluster) -> tuple[nodes.Endpoint, ...]:
-    """The addresses that take a cluster's requests; those of a DNS name are Envoy's to find."""
+    """The addresses that take a cluster's requests; a DNS name is for Envoy to resolve."""
     members = [it for it in cluster.members if it.weight]
     first = [it.port for it in members if not it.is_fallback] or [cluster.port]
     spare = [it.port for it in members if it.is_fallback]
@@ -200,7 +202,7 @@ def _of_ports(world: World, ports: Iterable[nodes.ServicePort]) -> tuple[nodes.E
 
 
 def reached(world: World, answer: Answer) -> Answer:
-    """The answer where Services have no endpoints: Envoy's 503, of the whole or of a share."""
+    """The answer if Services have no endpoints: Envoy's 503, for all requests or for a share."""
     shares = tuple(_reached(world, it) for it in answer.backends)
     if not shares or not all(it.status for it in shares):
         return replace(answer, backends=shares)

@@ -17,7 +17,7 @@ class Request:
     headers: tuple[tuple[str, str], ...] = ()
     """In the order in which they were sent; names in lower case, without the pseudo headers."""
     port: int = 80
-    """Of the connection: the port that users see, or the one that Envoy binds."""
+    """The port of the connection: the one that users see, or the one that Envoy binds."""
     is_secure: bool = False
     server_name: str | None = None
     """What a TLS client asks for (SNI); the host if None, no name at all if empty."""
@@ -27,7 +27,8 @@ class Request:
     source: str = "127.0.0.1"
     """The address of the peer."""
     client: str = ""
-    """That of the client as proxies forward it, once it is known; that of the peer if empty."""
+    """The address of the client as proxies forward it, once it is known; if empty, that of the
+    peer."""
 
     @property
     def scheme(self) -> str:

@@ -10,10 +10,10 @@ from crds.meta import ObjectRef
 from dag import nodes
 
 Topic = Literal["listener", "certificate", "request", "host", "route", "guard", "action"]
-"""At what was looked."""
+"""What a step looks at."""
 
 Outcome = Literal["passed", "failed", "noted"]
-"""`failed` of a route is that it does not take the request; of all else that it ends here."""
+"""A `failed` route does not match the request; any other `failed` step ends the request."""
 
 
 class Step(NamedTuple):
@@ -51,16 +51,16 @@ class Answer:
     cause: str = ""
     """Why Envoy answers by itself, in one sentence; empty where that is what was asked for."""
     location: str = ""
-    """Of a redirect."""
+    """The `Location` of a redirect."""
     body: str = ""
     route: nodes.Route | None = None
     backends: tuple[Forwarded, ...] = ()
     streams: tuple[Forwarded, ...] = ()
-    """Who gets the bytes of a connection that Envoy does not read; `status` is never set."""
+    """The backends of a connection that Envoy does not read; then `status` is not set."""
     response_headers: tuple[tuple[str, str | None], ...] = ()
     """Headers of the answer that the route changes; None is removed."""
     may_be_refused: bool = False
-    """A guard may answer in its place whose decision is made elsewhere (a server, a counter)."""
+    """A guard may answer instead, by a decision that is made elsewhere (by a server, a counter)."""
 
 
 @dataclass(slots=True)

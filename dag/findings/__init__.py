@@ -1,7 +1,7 @@
-"""What is worth a look although every rule is content: for `contour analyze`.
+"""Findings: what is worth a look although no rule reports an error; for `contour analyze`.
 
 A check reads what the rules answered and the rows behind it, when somebody asks; nothing is kept,
-so a change costs nothing more. What statuses tell already is not said again here. Elsewhere: what
+so a change costs nothing more. What statuses report already is not repeated here. Elsewhere: what
 to do about each code (`catalogue`), all checks (`checks`).
 """
 

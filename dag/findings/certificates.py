@@ -59,7 +59,7 @@ def _is_covered(host: str, names: list[str]) -> bool:
 
 
 def _is_weak(certificate: x509.Certificate) -> bool:
-    """Nobody checks the signature of what signs itself."""
+    """Whether a signature is weak; the one of a self-signed certificate is never checked."""
     is_own = certificate.issuer == certificate.subject
     found = certificate.signature_hash_algorithm
     return not is_own and isinstance(found, hashes.SHA1 | hashes.MD5)

@@ -1,4 +1,4 @@
-"""Guards that do not hold where their author may think they do, and TLS that protects little."""
+"""Guards that do not hold where their author may think they do, and weak TLS."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from dag.findings.catalogue import Code
 
 
 def plain_http(engine: Engine) -> Steps:
-    """Hosts that are also served on plain HTTP, past the client certificates or with tokens.
+    """Hosts on plain HTTP although they check client certificates over TLS, or tokens.
 
     IP filters, tokens and authorization hold on plain HTTP too; client certificates cannot.
     """
@@ -38,7 +38,8 @@ def plain_http(engine: Engine) -> Steps:
 
 
 def _forwarding(found: nodes.VirtualHost, *, with_tokens: bool = False) -> Iterator[ObjectRef]:
-    """Whose routes forward requests; `with_tokens`: those that ask for a token."""
+    """The objects whose routes forward requests; `with_tokens`: only routes that ask for a
+    token."""
     whose = (
         it.origin
         for it in found.routes
@@ -52,7 +53,7 @@ def _asks(host: nodes.VirtualHost, route: nodes.Route) -> bool:
 
 
 def backends(engine: Engine) -> Steps:
-    """Backends that are spoken to over TLS, but not asked who they are."""
+    """Backends that are reached over TLS without a check of their certificates."""
     told: set[tuple[ObjectRef, ObjectRef]] = set()
     for _, found in engine.answers(hosts.virtual_host):
         yield None
@@ -68,7 +69,8 @@ def backends(engine: Engine) -> Steps:
 
 
 def _unverified(action: nodes.Action) -> Iterator[nodes.Cluster]:
-    """`None` for the TLS of a cluster whose protocol is plain; `h2` and `tls` are TLS without."""
+    """The clusters of an action with TLS that nothing verifies: `h2` and `tls` need no `tls`
+    field."""
     for it in action.backends if isinstance(action, nodes.Forward) else ():
         cluster = it.cluster
         if cluster is None or (cluster.tls is None and cluster.protocol not in _OVER_TLS):
@@ -95,7 +97,7 @@ def ciphers(engine: Engine) -> Steps:
 
 
 def _is_weak(cipher: str) -> bool:
-    """In Envoy's notation; alternatives are in brackets, `[A|B]`."""
+    """Whether a cipher is weak; Envoy's notation has alternatives in brackets, `[A|B]`."""
     return any(
         not it.startswith("ECDHE-") or not ("GCM" in it or "CHACHA20" in it)
         for it in cipher.strip("[]").split("|")

@@ -1,8 +1,8 @@
 """What an annotation of another controller does there, and whether its value switches it on.
 
-A guard decides who may ask, from where and how often. To leave it out would open what it guards, so
-it counts unless its value clearly guards nothing. A behaviour changes what is answered and opens
-nothing. A harmless one tunes the other program, or is of no use here.
+A *guard* decides who may send requests, from where and how often. Ignoring it would open what it
+guards, so it counts unless its value clearly guards nothing. A *behaviour* changes answers and
+opens nothing. A *harmless* annotation tunes the other program, or is of no use here.
 """
 
 import ipaddress
@@ -18,14 +18,14 @@ class Annotation(NamedTuple):
 
     effect: Effect
     instead: str = ""
-    """The field or annotation of ours to the same end; empty if there is none."""
+    """The field or annotation of ours with the same purpose; empty if there is none."""
     guards: Callable[[str], bool] = lambda _: False
     """Whether this value guards anything."""
     otherwise: Effect | None = None
-    """What a guard is whose value guards nothing, but is there; None: nothing is missing."""
+    """The effect of a guard whose value is set, but guards nothing; None: no effect is missing."""
 
     def effect_of(self, value: str) -> Effect | None:
-        """None if nothing is missing without this value."""
+        """The effect of this value; None if nothing is missing when it is ignored."""
         if self.effect != "guard" or self.guards(value):
             return self.effect
         return self.otherwise if value.strip() else None
@@ -36,7 +36,7 @@ Table = Mapping[str, Annotation]
 
 
 def is_on(value: str) -> bool:
-    """Unless it says that it is off."""
+    """Whether a value switches something on: any value that does not say off."""
     return value.strip().lower() not in _OFF
 
 
@@ -44,7 +44,7 @@ _OFF = frozenset({"", "false", "off", "no", "none", "0", "disabled"})
 
 
 def is_narrow(value: str) -> bool:
-    """Unless every address is in the list, as cert-manager writes on what it makes."""
+    """Whether a list of ranges keeps any address out; cert-manager writes one that does not."""
     given = [it for it in re.split(r"[,\s]+", value) if it]
     return bool(given) and not any(map(_is_everything, given))
 
@@ -57,7 +57,7 @@ def _is_everything(text: str) -> bool:
 
 
 def is_guarding_text(value: str) -> bool:
-    """A piece of the configuration of nginx or HAProxy, by the words in it that refuse requests."""
+    """Whether a piece of nginx or HAProxy configuration has words that refuse requests."""
     return _REFUSING.search(value) is not None
 
 
@@ -124,4 +124,4 @@ RETRY = "annotation projectcontour.io/retry-on"
 TO_HTTPS = "annotation ingress.kubernetes.io/force-ssl-redirect"
 PROTOCOL = "Service annotations projectcontour.io/upstream-protocol.h2c, .h2 and .tls"
 CONNECTIONS = "Service annotation projectcontour.io/max-connections"
-"""What of ours does the same, by its name."""
+"""The names of our fields and annotations that do the same."""

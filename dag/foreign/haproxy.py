@@ -1,7 +1,8 @@
 """Annotations of HAProxy's Kubernetes Ingress Controller, under `haproxy.org/` and `haproxy.com/`.
 
-Source: its documentation, "Available annotations" (3.2, with what 1.x called otherwise). What it
-reads from its ConfigMap only has no effect on an object there either, and is harmless.
+Source: its documentation, "Available annotations" (3.2, with what 1.x called otherwise). A setting
+that it reads only from its ConfigMap has no effect on an object there either, and counts as
+harmless.
 """
 
 from dag.foreign import effects

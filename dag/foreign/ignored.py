@@ -1,10 +1,10 @@
-"""What annotations that have no effect here mean for the object that they stand on.
+"""What annotations without effect here mean for the object that has them.
 
-Those of other controllers, and those under our prefix that nobody reads: all of them are told. One
-that guards something closes what it guards, unless the configuration says that it is only to be
-told (`spec.foreignGuards`): who comes from another controller must not be open unawares. Elsewhere:
-the tables (`dag.foreign`), the words (`problems.anywhere`), the Services that an object leads to,
-which have no status of their own (`dag.warnings.anykind`).
+They are those of other controllers, and those under our prefix that nothing reads; all of them are
+reported. One that guards something closes what it guards, unless the configuration says that it is
+only to be reported (`spec.foreignGuards`): a user who migrates from another controller must not
+expose anything unawares. Elsewhere: the tables (`dag.foreign`), the words (`problems.anywhere`),
+the Services that an object leads to, which have no status of their own (`dag.warnings.anykind`).
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Whose an annotation is, by its prefix, and what it does there.
+"""Which controller an annotation belongs to, by its prefix, and what it does there.
 
 A name that no table has may be of a newer release: it counts as a guard if it reads like one.
 """
@@ -17,7 +17,7 @@ class Project(NamedTuple):
 
     name: str
     tables: tuple[Table, ...]
-    """The first one that has a name counts."""
+    """Of tables with the same name in them, the first counts."""
 
 
 class Foreign(NamedTuple):

@@ -1,4 +1,4 @@
-"""The annotations of ours, by the kind of object that they are read on.
+"""Our own annotations, by the kind of object on which they are read.
 
 Those that users write. What our own programs write on objects that they make is not listed, so only
 kinds of which we make none are looked at. Where each is read: `dag.classes`, `dag.ingress`,

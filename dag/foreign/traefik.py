@@ -13,7 +13,7 @@ _USUAL = frozenset({"web", "websecure", "http", "https"})
 
 
 def is_inner(value: str) -> bool:
-    """Entry points of other names may be open to few: served here, it would be open to all."""
+    """Whether an entry point has another name: it may be open to a few clients, here to all."""
     return not {it.strip() for it in value.split(",") if it.strip()} <= _USUAL
 
 
