@@ -1,1 +1,1 @@
-"""The rules of the Gateway API: which objects are ours, what they want, and what they are told."""
+"""The rules of the Gateway API: which objects we serve, what they ask for, and their statuses."""

@@ -1,7 +1,8 @@
-"""What becomes of the requests of a rule: sent on by weight, sent elsewhere, or answered.
+"""The action of a rule: requests are forwarded by weight, redirected, or answered.
 
-Filters of a backend apply to its share alone. Envoy rewrites paths, redirects and copies per route,
-so those have to be the same for every backend of a rule; header changes and host names may differ.
+Filters of a backend apply to its share alone. Envoy rewrites paths, redirects and mirrors per
+route, so these must be the same for every backend of a rule; header changes and host names may
+differ.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ NOWHERE: Mapping[str, int] = {"HTTPRoute": 500, "GRPCRoute": 503}
 
 
 def nowhere(kind: str) -> nodes.Respond:
-    """The answer of a rule that leads nowhere."""
+    """The answer of a rule without any valid backend."""
     return nodes.Respond(NOWHERE[kind])
 
 
@@ -81,7 +82,8 @@ def _shares(
 def _session(
     view: View, rule: HTTPRouteRule, cluster: nodes.Cluster | None
 ) -> nodes.SessionPersistence | None:
-    """That of the backend, if the rule has none and the cluster is of one backend alone."""
+    """The session persistence of the backend, if the rule has none and the cluster has one
+    backend."""
     if rule.session_persistence is not None or cluster is None:
         return None
     owners = {cluster.port.owner, *(it.port.owner for it in cluster.members)}

@@ -1,11 +1,11 @@
-"""Where clients reach a Gateway, and whether that is where it was asked to be.
+"""The addresses of a Gateway: those that it has, and whether they are those that it asks for.
 
 Gateway API, "GatewaySpecAddress", the reasons `AddressNotAssigned` and `AddressNotUsable`, and
-GEP-5093 (experimental, v1.7): from where an address has to be reached. What
-a fleet has been given is known to its surroundings (the Service in front of it, or the
-configuration), so whoever knows writes it into the table. Where nobody would, as on one machine or
-offline, there is no row, and what is asked for has no effect. Elsewhere: types of addresses that
-nobody can have (`parameters`); asking for one, by whoever makes the fleet (`infrastructure`).
+GEP-5093 (experimental, v1.7): from where an address must be reachable. The addresses of a fleet are
+known outside the rules (from the Service in front of it, or the configuration) and written into the
+table. On one machine and offline nothing assigns any: there is no row, and requested addresses have
+no effect. Elsewhere: types of addresses that cannot be served (`parameters`); requesting one, by
+whoever makes the fleet (`infrastructure`).
 """
 
 import ipaddress
@@ -25,19 +25,20 @@ from dag.statuses import Address
 Addresses: TypeAlias = tuple[Address, ...]
 
 ASSIGNED: Table[str, Addresses] = Table("assigned addresses")
-"""By fleet; empty while it has none yet, no row where nothing assigns any."""
+"""By fleet: its addresses; empty while it has none yet, no row if nothing assigns any."""
 
 CLUSTER_IPS: Table[str, Addresses] = Table("cluster IPs")
-"""By fleet: those of the Service in front of it that we make; no row if there are none."""
+"""By fleet: the cluster IPs of the Service that we make in front of it; no row if there are
+none."""
 
 CLUSTER = "Cluster"
 """Reached from within the cluster: a cluster IP of a Service."""
 SENTINEL = "testing.x-k8s.io/sentinel"
-"""Any address has it that asks for it; for tests of the API."""
+"""A routability that every address has which asks for it; for the conformance tests."""
 
 
 def wanted(view: View, gateway: NamespacedName) -> tuple[Address, ...]:
-    """The addresses that a Gateway asks for by their value; any will do, if there is none."""
+    """The addresses that a Gateway asks for by their value; if empty, any address will do."""
     return tuple(
         _address(it.type, it.value)
         for it in _asked(view, gateway)
@@ -49,8 +50,8 @@ def wanted(view: View, gateway: NamespacedName) -> tuple[Address, ...]:
 def assigned(view: View, gateway: NamespacedName) -> tuple[Address, ...] | None:
     """The addresses that a Gateway has; None where nothing assigns any.
 
-    Where the CRDs say from where each is reached, those that were asked for; others as well while
-    one of those is missing, for they serve.
+    If the CRDs have the field `routability`: the addresses that were asked for, and while one of
+    them is missing the others as well, for they serve traffic.
     """
     has, asked = _known(view, gateway), _asked(view, gateway)
     if has is None:
@@ -66,7 +67,7 @@ def assigned(view: View, gateway: NamespacedName) -> tuple[Address, ...] | None:
 
 
 def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
-    """What is not as it was asked for."""
+    """How the addresses of a Gateway differ from those that it asks for."""
     own, known = place(gateway), _known(view, gateway)
     asked = wanted(view, gateway)
     if known is None:
@@ -86,19 +87,19 @@ def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
 
 
 def is_reconciled(view: View, gateway: NamespacedName) -> bool:
-    """Whether the Gateway is told in a condition of its own what became of its addresses."""
+    """Whether the Gateway gets a condition of its own about its addresses."""
     return crdversions.has_routability(view) and _known(view, gateway) is not None
 
 
 class _Known(NamedTuple):
-    """What a fleet has, with normal values and nothing said of from where it is reached."""
+    """The addresses of a fleet, with normalized values and without `routability`."""
 
     usual: tuple[Address, ...]
     within: tuple[Address, ...]
     """The cluster IPs of its Service."""
 
     def reached(self, address: Address) -> Address:
-        """The same, with what is known of from where it is reached."""
+        """The address with its `routability`, as far as that is known."""
         return address._replace(routability=CLUSTER if address in self.within else "")
 
 
@@ -121,7 +122,7 @@ def _needs_scope(asked: Sequence[GatewaySpecAddress]) -> bool:
 
 
 def _unassigned(view: View, gateway: NamespacedName, has: _Known) -> Iterator[Problem]:
-    """What of the entries is not there, or that there is nothing at all."""
+    """The entries without an address, or that there is no address at all."""
     own, asked = place(gateway), _asked(view, gateway)
     found = _satisfied(asked, has)
     missing = [_words(it) for it, got in zip(asked, found, strict=True) if got is None]
@@ -138,7 +139,7 @@ def _words(asked: GatewaySpecAddress) -> str:
 
 
 def _satisfied(asked: Sequence[GatewaySpecAddress], has: _Known) -> list[Address | None]:
-    """For each entry an address of its own, or None; those that ask for most choose first."""
+    """For each entry an address of its own, or None; the most specific entries choose first."""
     left = {False: list(has.usual), True: list(has.within)}
     found: list[Address | None] = [None] * len(asked)
     order = sorted(range(len(asked)), key=lambda it: _breadth(asked[it]))
@@ -166,7 +167,7 @@ def _fits(asked: GatewaySpecAddress, found: Address) -> bool:
 
 
 def _address(type_: str, value: str) -> Address:
-    """Equal for two spellings of one address."""
+    """An address in a normal form, equal for two spellings of it."""
     try:
         return Address(type_, str(ipaddress.ip_address(value)))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Bodies of answers that objects of Envoy Gateway say, or that stand in ConfigMaps.
+"""Bodies of answers, given in objects of Envoy Gateway or in ConfigMaps that they name.
 
 Source: Envoy Gateway 1.9.
 """
@@ -15,16 +15,17 @@ from dag.problems.places import Place
 from dag.values import formats
 
 MOST = 4096
-"""Bytes of a body; Envoy refuses a longer one."""
+"""The most bytes that a body may have; Envoy refuses a longer one."""
 ENTRY = "response.body"
-"""The key of a ConfigMap that has a body. Without it, the first one that there is counts."""
+"""The key of the body in a ConfigMap. If it is missing, the alphabetically first key counts."""
 
 Refusing = Callable[[Place, str], Refused]
-"""What is raised where a field cannot be served, and why."""
+"""Makes the error to raise, from the field that cannot be served and the reason."""
 
 
 def body(view: View, found: OverrideBody | None, at: Place, refused: Refusing) -> nodes.Value:
-    """A body; what cannot be had is refused."""
+    """The body that an object gives. Raises what `refused` makes if there is none that can
+    serve."""
     if found is None:
         return ""
     text = found.inline or ""

@@ -1,10 +1,11 @@
-"""Where a route is attached: which listeners of its parents take it, and for which hosts.
+"""Attachment of routes: which listeners of its parents accept a route, and for which hosts.
 
-Three stages; the one that leaves no listener names the reason (Gateway API, "Attaching to
-Gateways" and "Hostname intersection"): the parent reference selects listeners by name and port;
-they admit kinds and namespaces; their host names have to intersect the route's. Asked once per
-route: listeners and hosts find their routes through the indexes, so a Gateway with thousands of
-routes is never walked. Elsewhere: which listener owns a host in the end (`servedlisteners`).
+There are three stages (Gateway API, "Attaching to Gateways" and "Hostname intersection"): the
+parent reference selects listeners by name and port; they admit kinds and namespaces; their host
+names have to intersect the route's. The first stage that leaves no listener gives the reason. This
+is computed once per route: listeners and hosts find their routes through the indexes, so a Gateway
+with thousands of routes is never walked. Elsewhere: which listener owns a host in the end
+(`servedlisteners`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -48,8 +49,8 @@ class Candidate(NamedTuple):
     """A route in the order of precedence on one host: by its own host name, then by age."""
 
     width: int
-    """How many labels of the host the host name that the route gives leaves open: 0, if it is that
-    host (GatewayRouteHostnameIntersectionPrecedence)."""
+    """How many labels of the host the route's own host name leaves to its wildcard; 0 if they are
+    equal (GatewayRouteHostnameIntersectionPrecedence)."""
     route: RankedRoute
 
 
@@ -59,7 +60,7 @@ class Parent:
 
     reference: ParentReference
     gateway: NamespacedName
-    """The Gateway that is meant, itself or by a ListenerSet of it."""
+    """The Gateway that the reference names, directly or by a ListenerSet of it."""
     sections: tuple[Section, ...] = ()
     """The listeners that count the route as attached: none, if no rule of it is accepted."""
     points: tuple[AttachmentPoint, ...] = ()
@@ -71,12 +72,12 @@ class Parent:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """What became of the parent references of a route that are for us to judge."""
+    """What became of the parent references of a route to Gateways and ListenerSets of ours."""
 
     route: RankedRoute
     parents: tuple[Parent, ...]
     hosts: tuple[str, ...] = ()
-    """The host names that the route gives; none: every host."""
+    """The host names that the route gives; if empty, every host."""
 
     def on(self, host: str) -> Candidate:
         """The place of the route on a host to which it is attached."""

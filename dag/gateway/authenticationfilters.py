@@ -1,9 +1,9 @@
-"""AuthenticationFilters: which tokens requests of a rule have to show, by their filters.
+"""AuthenticationFilters: the tokens (JWTs) that requests of a rule must have.
 
 Source: the AuthenticationFilter of Envoy Gateway 0.5. Any provider of a filter suffices. A filter
 of which one provider cannot be built serves nobody; one that lacks the keys of some providers takes
-the tokens of the others. What Envoy is told of a filter (`providers`) and what its routes are told
-(`REMARKS`) are told apart, so an edit of issuers or keys concerns no route, however many name the
+the tokens of the others. What Envoy gets of a filter (`providers`) and what routes read of it
+(`REMARKS`) are separate, so an edit of issuers or keys affects no route, however many name the
 filter.
 """
 
@@ -25,7 +25,7 @@ from dag.problems.places import Findings, Place
 KIND = "AuthenticationFilter"
 
 Remarks = Problem | tuple[str, ...]
-"""What the routes of a filter are told; a problem if it cannot be served."""
+"""The remarks in the statuses of a filter's routes; a problem if the filter cannot be served."""
 
 
 def policies(
@@ -49,8 +49,8 @@ def policies(
 
 @query
 def remarks(view: View, key: NamespacedName) -> Remarks | None:
-    """What the routes of a filter are told; None if it is not there. It stays the same when other
-    tokens are required or other keys known."""
+    """The remarks of a filter for its routes; None if there is no such filter. They stay the same
+    when other tokens are required or other keys are known."""
     written = view.read(tables.AUTHENTICATION_FILTERS, key)
     if written is None:
         return None
@@ -131,7 +131,7 @@ def _entries(key: NamespacedName, found: Remarks) -> Iterator[tuple[NamespacedNa
 REMARKS: Index[NamespacedName, Remarks] = Index(
     "remarks on AuthenticationFilters", remarks, _entries
 )
-"""Of a filter that is there and that a route names one member: what its routes are told."""
+"""By filter: one member, its remarks, if the filter exists and a route names it."""
 
 INDEXES = (REMARKS,)
 KEPT = (Kept(remarks, filteruses.AUTHENTICATED),)

@@ -1,4 +1,4 @@
-"""The certificate that a Gateway shows to backends with a BackendTLSPolicy (GEP-3155)."""
+"""The client certificate that a Gateway shows to backends with a BackendTLSPolicy (GEP-3155)."""
 
 from crds.meta import NamespacedName
 from crds.records import replace
@@ -11,7 +11,7 @@ from dag.problems import gateway as problems
 
 @query
 def found(view: View, gateway: NamespacedName) -> NamespacedName | Problem | None:
-    """The Secret, or why it cannot serve; None where none is given."""
+    """The Secret, or why it cannot be used; None if the Gateway names none."""
     spec = view.read(tables.GATEWAYS, gateway)
     backend = spec.spec.tls.backend if spec is not None and spec.spec.tls else None
     if backend is None or backend.client_certificate_ref is None:
@@ -23,7 +23,7 @@ def found(view: View, gateway: NamespacedName) -> NamespacedName | Problem | Non
 
 @query
 def secret(view: View, gateway: NamespacedName) -> NamespacedName | None:
-    """The Secret, where there is one that can serve."""
+    """The Secret, if there is one that can be used."""
     it = view.ask(found, gateway)
     return it if isinstance(it, NamespacedName) else None
 
@@ -31,8 +31,8 @@ def secret(view: View, gateway: NamespacedName) -> NamespacedName | None:
 def showing(view: View, cluster: nodes.Cluster, gateway: NamespacedName) -> nodes.Cluster:
     """A cluster with the certificate of a Gateway.
 
-    It is as it was where no BackendTLSPolicy says how TLS is spoken to all of its backends, or
-    where it has a certificate of its own.
+    The cluster is unchanged if it has a certificate of its own, or if one of its backends has no
+    BackendTLSPolicy.
     """
     tls = cluster.tls
     if tls is None or tls.client_certificate is not None:

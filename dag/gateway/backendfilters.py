@@ -1,9 +1,9 @@
-"""Filters that differ between the backends of a rule, and that Envoy has for whole routes only.
+"""Filters that differ between the backends of a rule, but that Envoy has only for whole routes.
 
-The rule becomes several routes with one match, each for the backends whose filters are alike: a
-request is drawn for one of them by weight (HTTPBackendRef, `filters` and `weight`). Envoy compares
-one random number of a request with the share of each route in turn, so shares add up. Header
-changes and host names need none of this: Envoy has them for each backend.
+The rule becomes several routes with the same match, one for each group of backends with equal
+filters; each request goes to one of these routes by weight (HTTPBackendRef, `filters` and
+`weight`). Envoy compares one random number of a request with the share of each route in turn, so
+shares add up. Header changes and host names need no such routes: Envoy has them for each backend.
 """
 
 from collections import defaultdict
@@ -18,11 +18,11 @@ MILLION = 1_000_000
 
 
 def parts(rule: HTTPRouteRule) -> Iterator[tuple[HTTPRouteRule, int | None]]:
-    """The rule as it is for each group of backends, and the requests that are drawn for it.
+    """The rule for each group of backends, with the bound of its share of requests.
 
-    That is a number from 0 to a MILLION: a request is of the first part whose number is above what
-    is drawn. None: every request that comes so far. The backends keep their places in the rule;
-    those of other groups weigh nothing.
+    The bound is a number from 0 to a MILLION: Envoy draws a number for a request, which goes to the
+    first part with a greater bound. None: every request that gets this far. The backends keep their
+    places in the rule; those of other groups get weight 0.
     """
     groups: defaultdict[filters.Whole, set[int]] = defaultdict(set)
     for index, reference in enumerate(rule.backend_refs):

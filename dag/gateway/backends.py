@@ -1,11 +1,10 @@
 """Where the traffic of a rule goes: its backendRefs by weight (Gateway API, "BackendRef").
 
 They name Services or, where their CRDs are installed, XBackends (`xbackends`) and Backends
-(`envoybackends`).
-A reference that leads nowhere keeps its share of the requests, which are answered 500; so are
-those of a rule that has none. What is told of a reference into another namespace without a grant
-does not depend on whether its target is there. How TLS is spoken to a backend is said by a
-BackendTLSPolicy (`policies`); one that cannot be met closes the backend.
+(`envoybackends`). A reference that leads nowhere keeps its share of the requests, which are
+answered 500; so are those of a rule without backends. The message for a reference into another
+namespace without a grant does not say whether its target exists. A BackendTLSPolicy says how TLS is
+spoken to a backend (`policies`); one that cannot be met closes the backend.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,7 +35,7 @@ PROTOCOLS_OVER_TLS = PROTOCOLS | {"https", "kubernetes.io/https", SECURE_WEBSOCK
 def clusters(
     view: View, references: Sequence[BackendRef], at: Place
 ) -> Iterator[nodes.Cluster | Problem | None]:
-    """For each reference its cluster, or None where it leads nowhere, after why that is so."""
+    """For each reference its cluster, or a problem and then None if it leads nowhere."""
     for index, reference in enumerate(references):
         place = at.at("backendRefs", index)
         found = cluster(view, reference, place)
@@ -96,13 +95,13 @@ def _cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.
 
 STREAM_KINDS = frozenset({"TLSRoute", "TCPRoute", "UDPRoute"})
 RAW_KINDS = frozenset({"TCPRoute", "UDPRoute"})
-"""What the client sends reaches the backend byte by byte: TLS is between the two of them."""
+"""Routes that pass on bytes unchanged: TLS, if any, is between client and backend."""
 
 
 def _protocol(
     found: upstreams.Upstream, tls: nodes.UpstreamTls | None, kind: str
 ) -> nodes.UpstreamProtocol:
-    """gRPC needs HTTP/2, whatever the Service says."""
+    """The protocol towards a backend; gRPC needs HTTP/2, whatever the Service says."""
     is_http2 = kind == "GRPCRoute" or found.protocol in {"h2c", "h2"}
     if tls is None and found.protocol not in {"h2", "tls"}:
         return "h2c" if is_http2 else "http/1.1"
@@ -112,8 +111,8 @@ def _protocol(
 def named(
     view: View, route: ObjectRef, references: Iterable[BackendObjectReference]
 ) -> tuple[ObjectRef, ...]:
-    """The Services, XBackends and Backends that a route leads to, sorted, whether or not they are
-    there."""
+    """The Services, XBackends and Backends that a route leads to, sorted, whether or not they
+    exist."""
     found = {_named(it, route) for it in references if (it.group, it.kind) in _KINDS}
     return tuple(sorted(it for it in found if _is_granted(view, route, it)))
 
@@ -153,7 +152,7 @@ def _xbackend(view: View, reference: BackendObjectReference, at: Place) -> nodes
 
 
 def _backend(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
-    """A port of the reference has no meaning: each endpoint of a Backend has its own."""
+    """The cluster of a Backend. A `port` of the reference is ignored: each endpoint has its own."""
     target = _named(reference, at.subject)
     if view.read(tables.ABSENT, envoybackends.KIND):
         why = f"the API server does not serve kind {envoybackends.KIND}; use Service"
@@ -183,7 +182,8 @@ def _upstream(
 
 
 def _asked(view: View, kind: str, key: tuple[NamespacedName, int]) -> upstreams.Upstream | Problem:
-    """What a route of a kind reaches: a UDPRoute the port for UDP, any other that for TCP."""
+    """What a reference to a Service port leads to: its UDP port for a UDPRoute, else its TCP
+    port."""
     return view.ask(datagrams.upstream if kind == "UDPRoute" else upstreams.upstream, key)
 
 
@@ -195,7 +195,7 @@ def has_tls_policy(view: View, port: nodes.ServicePort) -> bool:
 
 
 def is_for_websockets(view: View, found: nodes.Cluster | None) -> bool:
-    """Whether a backend is one for WebSockets, as its Service says."""
+    """Whether a backend says that it serves WebSockets."""
     if found is None:
         return False
     if found.port.kind == xbackends.KIND:

@@ -1,15 +1,15 @@
 """How many retries a backend gets, and how its sessions are kept, as an XBackendTrafficPolicy says.
 
-Experimental (GEP-3388, GEP-1619). One policy holds for a Service, XBackend or Backend: the oldest.
-It is for requests; streams have neither retries nor sessions of this kind. Elsewhere: what its
-owner is told (`backendtrafficstatus`).
+Experimental (GEP-3388, GEP-1619). The oldest policy holds for a Service, XBackend or Backend. It
+applies to requests; streams have neither retries nor such sessions. Elsewhere: what its owner is
+told (`backendtrafficstatus`).
 
-A session begins when the share of a rule has been drawn, and does not change that draw; so every
-share has a session of its own. Where a rule says itself how its sessions are kept, that counts.
+Envoy first chooses a backend by weight, and a session does not change that choice; so every backend
+has a session of its own. If a rule has session persistence itself, that counts.
 
-The budget becomes Envoy's, which bounds how many retries are under way at once. So the rate of
-`minRetryRate` becomes a number, too: n retries a second, each of which takes a second, are n at
-once. Retries that are faster are more than the rate, slower ones are fewer.
+The budget becomes Envoy's, which bounds how many retries are in progress at once. So the rate of
+`minRetryRate` becomes such a number, too: n retries a second that take a second each are n at once.
+Faster retries exceed the rate, slower ones stay below it.
 """
 
 import math
@@ -74,7 +74,7 @@ def winner(view: View, backend: ObjectRef) -> NamespacedName | None:
 
 
 class Held(NamedTuple):
-    """What a backend has."""
+    """What a policy gives to a backend."""
 
     retry_budget: nodes.RetryBudget | None = None
     session: nodes.SessionPersistence | None = None
@@ -82,7 +82,7 @@ class Held(NamedTuple):
 
 @query
 def held(view: View, backend: ObjectRef) -> Held:
-    """What a backend has of the policy that holds for it."""
+    """What the policy that holds for a backend gives to it."""
     policy = winner(view, backend)
     if policy is None:
         return Held()
@@ -93,7 +93,7 @@ def held(view: View, backend: ObjectRef) -> Held:
 
 
 def bounded(view: View, cluster: nodes.Cluster) -> nodes.Cluster:
-    """A cluster with the budget of its backend."""
+    """A cluster with the retry budget of its backend."""
     budget = view.ask(held, cluster.port.owner).retry_budget
     return replace(cluster, retry_budget=budget) if budget is not None else cluster
 
@@ -133,7 +133,7 @@ def _budget(asked: RetryConstraint) -> nodes.RetryBudget:
 
 
 def _at_once(rate: RetryRate) -> int:
-    """How many retries of a second each make the rate, at least one."""
+    """How many retries that take a second each make up the rate; at least one."""
     count = _COUNT if rate.count is None else rate.count
     return max(1, math.ceil(1000 * count / milliseconds(rate.interval or _INTERVAL)))
 
@@ -143,7 +143,7 @@ _COUNT, _INTERVAL = 10, "1s"
 
 
 def _remarks(spec: XBackendTrafficPolicySpec, own: Place) -> Iterator[Problem]:
-    """What is served otherwise than the API says, or not at all."""
+    """Fields that are served differently than the API says, or not at all."""
     asked, kept = spec.retry_constraint, spec.session_persistence
     if asked is None and kept is None:
         yield problems.policy_remark(own, "asks for nothing")

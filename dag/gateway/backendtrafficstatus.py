@@ -31,7 +31,7 @@ def xbackend_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | N
 
 
 def _told(view: View, key: NamespacedName, found: XBackendTrafficPolicy) -> Iterator[Problem]:
-    """A target for which the policy does not hold is an error if there is no other one."""
+    """What is wrong with a policy; problems with targets are errors only if it holds for none."""
     own = problems.attached(backendtraffic.KIND, key)
     yield from view.ask(backendtraffic.wanted, key).problems
     wrong = [

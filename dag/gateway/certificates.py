@@ -1,9 +1,9 @@
-"""The certificates of a listener: referred to, permitted, present and usable.
+"""The certificates of a listener, and why a reference to one cannot be used.
 
-Gateway API, "ListenerTLSConfig". Of several, Envoy shows each client one that it can read. A
-Secret in another namespace needs a ReferenceGrant for the kind of the object that refers to it,
-and what is told without one does not depend on whether the Secret is there. A listener whose
-routes may bring certificates can do without one of its own (`routecertificates`).
+Gateway API, "ListenerTLSConfig". Of several, Envoy shows each client one that it can use. A Secret
+in another namespace needs a ReferenceGrant for the kind of the object that refers to it; the
+message without one does not say whether the Secret exists. A listener whose routes may bring
+certificates can do without one of its own (`routecertificates`).
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ OVERRIDE = "projectcontour.io/route-certificate"
 def certificates(
     view: View, listener: Listener, place: Place
 ) -> Iterator[NamespacedName | Problem]:
-    """The Secrets that serve a listener, or why they do not; what of its TLS is not known."""
+    """The Secrets of a listener, or why they cannot be used; and its unknown TLS options."""
     references = listener.tls.certificate_refs if listener.tls else ()
     tls = place.at("tls")
     if not references and not allows_others(listener):
@@ -55,7 +55,7 @@ def secret(view: View, reference: SecretObjectReference, at: Place) -> Namespace
 
 
 def _options(listener: Listener, at: Place) -> Iterator[Problem]:
-    """Options that are not known change nothing, so they are told and left out."""
+    """Problems with TLS options: unknown ones have no effect, and are reported."""
     for name, value in sorted(listener.tls.options.items() if listener.tls else ()):
         if name != OVERRIDE:
             yield problems.option_not_known(at, name)

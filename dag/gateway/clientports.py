@@ -1,9 +1,9 @@
 """Which ClientTrafficPolicy holds for what all hosts of a port share.
 
-That is how its connections are taken, and on plain HTTP how requests are read. A policy holds
-there only if every host of the port belongs to listeners of policies; of several policies the
-oldest holds. So nobody is touched by a policy that is not theirs. Behind TLS each host has its own
-way of reading requests (`dag.gateway.listenerclients`).
+Shared are the settings of connections, and on plain HTTP also those of requests. A policy holds
+there only if every host of the port belongs to listeners with policies; of several policies the
+oldest holds. So no policy affects hosts outside its own and other policies' listeners. Behind TLS
+each host has its own way of reading requests (`dag.gateway.listenerclients`).
 """
 
 from collections.abc import Iterator
@@ -26,12 +26,12 @@ from dag.values import hostnames
 
 
 class Port(NamedTuple):
-    """Where listeners of one policy are."""
+    """A port with listeners of one policy."""
 
     key: nodes.ListenerKey
     number: int
     is_plain: bool
-    """Requests are read as the port says."""
+    """It is plain HTTP, so how requests are read is set for the whole port."""
 
 
 class SecurePort(NamedTuple):
@@ -53,12 +53,12 @@ class Placed(NamedTuple):
     is_closed: bool
     """It takes no requests, because what its policy asks for is not served."""
     is_asked_twice: bool
-    """Both its Gateway and its policy say what clients must show."""
+    """Both its Gateway and its policy say which certificates clients must show."""
 
 
 @query
 def placed(view: View, holder: ObjectRef) -> frozenset[Placed]:
-    """Where the listeners of a Gateway or ListenerSet are, and under whose policy."""
+    """The ports and the policies of the listeners of a Gateway or ListenerSet."""
     return frozenset(_placed(view, it) for it in view.ask(servedlisteners.served, holder))
 
 
@@ -86,7 +86,7 @@ def _senior(view: View, policy: NamespacedName | None) -> Senior | None:
 
 
 class Holding(NamedTuple):
-    """Who decides over a port."""
+    """The policy that decides over a port."""
 
     policy: NamespacedName | None
     why_not: str = ""
@@ -108,13 +108,13 @@ def holding(view: View, key: nodes.ListenerKey) -> Holding:
 
 
 def options(sockets: nodes.Sockets) -> tuple[object, ...]:
-    """What of it needs other sockets, which cannot be opened where ports are exclusive."""
+    """The settings that need new sockets, which cannot be opened while ports are exclusive."""
     return (sockets.keepalive, sockets.kernel_buffer)
 
 
 @query
 def settings(view: View, key: nodes.ListenerKey) -> nodes.ClientSettings | None:
-    """What all hosts of a port share, as its sockets allow; None if that is as the settings say."""
+    """What all hosts of a port share, as far as its open sockets allow; None for the defaults."""
     found = view.ask(wanted, key)
     if found is None or not _waits(view, key, found.sockets):
         return found
@@ -129,7 +129,7 @@ def reads_proxy_protocol(edge: nodes.Edge, sockets: nodes.Sockets) -> bool:
 
 
 def _waits(view: View, key: nodes.ListenerKey, sockets: nodes.Sockets) -> bool:
-    """Whether sockets have other options than are asked for, and keep them."""
+    """Whether the open sockets of a port keep other options than those that are asked for."""
     if view.read(tables.SOCKET_OPTIONS, ()) is None:
         return False
     held = view.read(tables.HELD_SOCKETS, key) or options(nodes.Sockets())
@@ -138,7 +138,7 @@ def _waits(view: View, key: nodes.ListenerKey, sockets: nodes.Sockets) -> bool:
 
 @query
 def wanted(view: View, key: nodes.ListenerKey) -> nodes.ClientSettings | None:
-    """What all hosts of a port share; None if that is as the settings say."""
+    """What the policy of a port asks for all of its hosts; None for the defaults."""
     found = view.ask(holding, key).policy
     if found is None:
         return None
@@ -170,7 +170,7 @@ def client_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | Non
 def _asked_twice(
     view: View, key: NamespacedName, effect: clientpolicies.Effect
 ) -> Iterator[Problem]:
-    """Whether a Gateway says, too, which certificates clients must show."""
+    """Says so if a Gateway, too, says which certificates clients must show."""
     if effect.tls.clients is not None and view.count(ASKED_TWICE, key) > 0:
         at = complaints.attached(clienttls.KIND, key).at("tls").at("clientValidation")
         text = "the Gateway says what clients must show, too (tls.frontend)"
@@ -178,7 +178,7 @@ def _asked_twice(
 
 
 def _waiting(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
-    """Whether sockets of a port cannot have the options that are asked for."""
+    """Says so if the sockets of a port cannot have the options that are asked for."""
     ports = (it.key for it in _ports(view, key))
     mine = (it for it in ports if view.ask(holding, it).policy == key)
     if any(_waits(view, it, effect.sockets) for it in mine):
@@ -212,7 +212,7 @@ def _is_for_unknown_names(view: View, it: SecurePort) -> bool:
 
 
 def _shared(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
-    """The ports on which a policy does not hold, where it says something of them."""
+    """The ports on which a policy does not hold, although it has settings for them."""
     everywhere = sorted(_ports(view, key))
     wanted = [it for it in everywhere if says_of_port(effect, is_plain=it.is_plain)]
     lost = [it for it in wanted if view.ask(holding, it.key).policy != key]
@@ -230,14 +230,14 @@ def says_of_port(effect: clientpolicies.Effect, *, is_plain: bool) -> bool:
 
 
 def why_not(found: Holding) -> str:
-    """Why another policy than this one holds, or none."""
+    """Why a policy does not hold on a port: another one does, or none."""
     return found.why_not or f"the older {clienttls.KIND} {found.policy} holds there"
 
 
 def is_closed(view: View, section: Section) -> bool:
     """Whether a listener takes no requests, because what its policy asks for is not served.
 
-    Who asks is not woken by what else becomes of the policy.
+    An index, so that other changes of the policy do not wake the reader.
     """
     return view.count(CLOSED, section) > 0
 
@@ -288,4 +288,4 @@ KEPT = (
     Kept(placed, tables.GATEWAYS, listenersets.gateway_ref),
     Kept(placed, tables.LISTENER_SETS, listenersets.ref),
 )
-"""Who holds a port depends on the hosts of all APIs, which are settled later."""
+"""`holding` is not kept here: it depends on the hosts of all APIs, which are settled later."""

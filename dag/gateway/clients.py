@@ -1,8 +1,8 @@
-"""What clients must show to the TLS listeners of a Gateway (GEP-91, "FrontendTLSConfig").
+"""Client certificates that the TLS listeners of a Gateway ask for (GEP-91, "FrontendTLSConfig").
 
-The configuration of a port replaces the default. A listener whose authorities cannot be read is
-not served: without them it would let everybody in. With `AllowInsecureFallback` clients get in
-whatever they show, and the Gateway says so.
+The configuration of a port replaces the default. A listener whose authorities cannot be read is not
+served: without them it would let everybody in. With `AllowInsecureFallback` clients get in with any
+certificate or none, and the Gateway's status says so.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from dag.references import grants, trust
 def validation(
     view: View, gateway: NamespacedName, port: int
 ) -> Iterator[nodes.ClientValidation | Problem]:
-    """What the clients of a port must show; nothing if nothing is asked for."""
+    """The check of client certificates on a port; nothing if none are asked for."""
     yield from view.ask(required, (gateway, port))
 
 
@@ -31,7 +31,7 @@ def validation(
 def required(
     view: View, key: tuple[NamespacedName, int]
 ) -> tuple[nodes.ClientValidation | Problem, ...]:
-    """The same, once for all listeners of a port."""
+    """`validation`, computed once for all listeners of a port."""
     gateway, port = key
     found = view.read(tables.GATEWAYS, gateway)
     frontend = found.spec.tls.frontend if found is not None and found.spec.tls else None
@@ -43,7 +43,7 @@ def required(
 
 @query
 def is_insecure(view: View, gateway: NamespacedName) -> bool:
-    """Whether some port lets clients in whatever they show."""
+    """Whether some port lets clients in with any certificate or none."""
     found = view.read(tables.GATEWAYS, gateway)
     frontend = found.spec.tls.frontend if found is not None and found.spec.tls else None
     if frontend is None:
@@ -95,6 +95,6 @@ def _authority(view: View, reference: ObjectReference, at: Place) -> ObjectRef |
 
 
 def _is_permitted(view: View, own: str, ref: ObjectRef) -> bool:
-    """Whether a Gateway of a namespace may refer to it."""
+    """Whether a Gateway in the namespace `own` may refer to the object."""
     referrer = grants.Referrer(GROUP, "Gateway", own)
     return grants.is_granted(view, referrer, grants.Target("", ref.kind, *ref.key))

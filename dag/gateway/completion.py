@@ -1,9 +1,9 @@
-"""What a route gets from the listener that serves it: ports of redirects, a client certificate.
+"""Completes a route with what only its listener knows: redirect ports, a client certificate.
 
-What a route asks for is worked out once, whichever listeners it is attached to (`rules`). Three
-things it cannot know: the port of the listener, whether a policy there asks for retries
-(`timeouts`), and the certificate that the Gateway shows to backends, copies of requests and servers
-of external authorization (`backendcertificate`).
+What a route asks for is computed once, whichever listeners it is attached to (`rules`). It lacks
+three things: the port of the listener, whether a policy there asks for retries (`timeouts`), and
+the certificate that the Gateway shows to backends, to targets of mirrors and to servers of external
+authorization (`backendcertificate`).
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def completed(view: View, route: nodes.Route, owner: ServedListener, host: str) 
 def authorization(
     view: View, asked: nodes.Authorization, gateway: NamespacedName
 ) -> nodes.Authorization:
-    """External authorization as a Gateway has it."""
+    """External authorization, with the certificate of a Gateway for the server."""
     if not isinstance(asked.cluster, nodes.Cluster):
         return asked
     cluster = backendcertificate.showing(view, asked.cluster, gateway)
@@ -46,7 +46,8 @@ def authorization(
 
 
 def completed_stream(view: View, stream: nodes.Stream, owner: ServedListener) -> nodes.Stream:
-    """The stream as one listener serves it: what is passed on is encrypted already."""
+    """The stream as one listener serves it; without TLS of our own if the client's TLS is passed
+    on."""
     if not any(it.cluster is not None and it.cluster.tls is not None for it in stream.shares):
         return stream
     shares = (

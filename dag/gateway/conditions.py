@@ -13,11 +13,11 @@ from dag.problems.reasons import ConditionType, Gateway
 from dag.statuses import Condition
 
 MOST_LISTED = 16
-"""Problems in one message; of the others the number is told."""
+"""The most problems in one message; of further ones it has the number."""
 
 
 def condition(type_: ConditionType, found: Iterable[Problem], good: str) -> Condition:
-    """A condition that is good while it is true: false if there is an error of its type."""
+    """A condition for which True is good: it is False if there is an error of its type."""
     told = [it for it in found if it.type == type_]
     errors = [it for it in told if it.severity == "error"]
     if errors:
@@ -27,14 +27,14 @@ def condition(type_: ConditionType, found: Iterable[Problem], good: str) -> Cond
 
 
 def programmed(view: View, found: Iterable[Problem]) -> Condition:
-    """The condition Programmed. Where no Envoy is asked, its message says so."""
+    """The condition Programmed. If no Envoy is asked (offline), its message says so."""
     assumed = view.read(tables.ACCEPTANCE_ASSUMED, ())
     good = "no Envoy was asked: its acceptance is assumed" if assumed else "Envoy serves it"
     return condition(ConditionType.Programmed, found, good)
 
 
 def alarm(type_: ConditionType, found: Iterable[Problem], opening: str = "") -> Iterable[Condition]:
-    """A condition that is there while it is true, and then tells of something bad."""
+    """A condition that tells of something bad: it is True if there are problems, else absent."""
     told = [it for it in found if it.type == type_]
     if told:
         yield Condition(type_.value, "True", _reason(told), opening + listed(told))
@@ -46,13 +46,14 @@ def listed(found: Iterable[Problem]) -> str:
 
 
 def texts(found: Iterable[Problem]) -> tuple[str, ...]:
-    """The same, one by one."""
+    """The messages of problems, each once, as a tuple."""
     messages = tuple(dict.fromkeys(it.message for it in found))
     rest = len(messages) - MOST_LISTED
     return (*messages[:MOST_LISTED], f"and {rest} more") if rest > 0 else messages
 
 
 def _reason(found: Iterable[Problem]) -> str:
-    """What only the other side can mend comes first; what leaves all as it is, last."""
+    """The reason of the most telling problem: a missing grant first, a reason like the type
+    last."""
     first = min(found, key=lambda it: (it.reason != Gateway.RefNotPermitted, it.reason == it.type))
     return first.reason.value

@@ -1,11 +1,11 @@
 """Which listeners of a Gateway and its ListenerSets cannot be told apart ("Distinct Listeners").
 
 On one port all listeners are of one family (plain HTTP, TLS, TCP), and each has a host of its own.
-Within a Gateway or set, all listeners of a conflict lose: which one was meant is not for us to
-guess. Between them the Gateway comes first, then the older set (GEP-1713). Before all of them come
-the ports of Ingress and HTTPProxy, if the settings name them (`externalPorts`). What is not served
-takes nothing away: protocols that we do not know conflict with nothing. Hosts that merely overlap
-are no conflict, but clients that share a connection for them may be surprised (GEP-3567).
+Within a Gateway or set, all listeners of a conflict lose, since we cannot know which one was meant.
+Between them the Gateway takes precedence, then the older set (GEP-1713). The ports of Ingress and
+HTTPProxy precede all of these if the settings name them (`externalPorts`). Listeners with an
+unknown protocol are not served, so they conflict with nothing. Hosts that merely overlap are no
+conflict, but clients that share a connection for them may be surprised (GEP-3567).
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from dag.values import hostnames
 
 
 class GatewayPort(NamedTuple):
-    """A port of a Gateway; the ports of UDP are others than those of TCP."""
+    """A port of a Gateway; TCP and UDP ports of one number are different ports."""
 
     gateway: NamespacedName
     is_udp: bool
@@ -34,7 +34,7 @@ class GatewayPort(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """Who comes first: the Gateway, then its sets by age."""
+    """The precedence of a holder of listeners: the Gateway first, then its sets by age."""
 
     is_set: bool
     senior: Senior
@@ -69,9 +69,9 @@ def taken(view: View, holder: ObjectRef) -> tuple[PortUse, ...]:
 
 @query
 def family(view: View, gateway_port: GatewayPort) -> Family | None:
-    """What is spoken on a port: as whoever comes first says; None if that contradicts itself.
+    """The family of a port, as the first holder says; None if that holder contradicts itself.
 
-    As long as all agree nobody's rank is looked at: one more set wakes nobody.
+    While all holders agree, their ranks are not read: one more set wakes no reader.
     """
     if (named := of_settings(view, gateway_port)) is not None:
         return named
@@ -85,7 +85,7 @@ def family(view: View, gateway_port: GatewayPort) -> Family | None:
 
 
 def of_settings(view: View, gateway_port: GatewayPort) -> Family | None:
-    """What is spoken on a port that the settings name for Ingress and HTTPProxy."""
+    """The family of a port that the settings name for Ingress and HTTPProxy."""
     used = view.ask(settings.ports, ())
     named: dict[int, Family] = {used.https: "HTTPS", used.http: "HTTP"}
     found = None if gateway_port.is_udp else named.get(gateway_port.port)
@@ -96,7 +96,7 @@ def of_settings(view: View, gateway_port: GatewayPort) -> Family | None:
 
 
 def conflict(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place) -> Problem | None:
-    """What makes a listener indistinct, if anything does; other sets are not named."""
+    """Why a listener conflicts with others; None if it does not. Other sets are not named."""
     beside = [
         it for it in own if it.port == found.gateway_port.port and it.section != found.section
     ]
@@ -113,7 +113,8 @@ def conflict(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place)
 
 
 def overlap(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place) -> Problem | None:
-    """That names of one TLS listener are also names of others on its port, if they are."""
+    """That hosts of a TLS listener overlap with those of others on its port; None if they do
+    not."""
     if found.family != "HTTPS":
         return None
     wider = sum(view.count(PLACES, (found.gateway_port, "HTTPS", it)) for it in _wider(found.host))

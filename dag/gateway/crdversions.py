@@ -1,7 +1,7 @@
-"""Which CRDs are installed: whether we know their version ("SupportedVersion"), and their channel.
+"""The version and channel of the installed CRDs, and whether we support it ("SupportedVersion").
 
-Both stand in annotations of every CRD of the Gateway API; we look at that of GatewayClasses.
-Without one, as on a machine without Kubernetes, it is the newest that we know, with all fields.
+Annotations of every CRD of the Gateway API have both; we read those of GatewayClass. Without them,
+as on a machine without Kubernetes, it is the newest version that we know, with all fields.
 """
 
 import re
@@ -23,31 +23,31 @@ EVERY = f"{SUPPORTED[0]} to {SUPPORTED[-1]}"
 
 _CRD = NamespacedName("", GATEWAY_CLASSES_CRD)
 BUNDLE_VERSION = "gateway.networking.k8s.io/bundle-version"
-"""The annotation with the release that a CRD is of, such as `v1.7.0`."""
+"""The annotation with the release of a CRD, such as `v1.7.0`."""
 
 _CHANNEL = "gateway.networking.k8s.io/channel"
 
 
 def problem(view: View, own: Place) -> Iterator[Problem]:
-    """That the CRDs are of a version that we do not know, if they are."""
+    """A problem if we do not know the version of the CRDs."""
     found = _said(view, BUNDLE_VERSION)
     if found is not None and found.rpartition(".")[0] not in SUPPORTED:
         yield problems.version_not_supported(own, found, SUPPORTED)
 
 
 def is_experimental(view: View) -> bool:
-    """Whether there are the fields that the standard channel does not have."""
+    """Whether the CRDs have the fields of the experimental channel."""
     return _said(view, _CHANNEL) != "standard"
 
 
 def has_names_of_1_7(view: View) -> bool:
-    """Whether features are called as in v1.7 and later, not as in v1.6 and earlier."""
+    """Whether features have the names of v1.7 and later, not those of v1.6 and earlier."""
     found = _MINOR.match(_said(view, BUNDLE_VERSION) or "")
     return found is None or (int(found[1]), int(found[2])) >= (1, 7)
 
 
 def has_routability(view: View) -> bool:
-    """Whether addresses of Gateways say from where they are reached."""
+    """Whether addresses of Gateways have the field `routability`."""
     return has_names_of_1_7(view) and is_experimental(view)
 
 

@@ -1,10 +1,10 @@
 """What a Backend of Envoy Gateway asks for: how its endpoints are spoken to, and for whom.
 
-Served where the configuration allows it (`settings.backends`), closed and told elsewhere. What a
-Backend asks for is never weakened: where a part of it cannot be met, it gets no requests. A
-BackendTLSPolicy for it says which authorities and names are good; what it does not speak of is as
-in the Backend. A dynamic resolver is not served: clients would choose where Envoy leads them.
-Elsewhere: where the endpoints are (`backendaddresses`), fallbacks (`failover`).
+Served if the configuration allows it (`settings.backends`); otherwise closed, and reported. What a
+Backend asks for is never weakened: if a part of it cannot be met, it gets no requests. A
+BackendTLSPolicy for it says which authorities and names are valid; for other settings the Backend
+counts. A dynamic resolver is not served: clients would choose where Envoy connects to. Elsewhere:
+where the endpoints are (`backendaddresses`), fallbacks (`failover`).
 """
 
 from typing import Final
@@ -42,7 +42,7 @@ class Wanted:
     has_tls_policy: bool = False
     """A BackendTLSPolicy says whom to trust."""
     offers: tuple[str, ...] = ()
-    """What is offered by ALPN, if the Backend says it."""
+    """The protocols offered by ALPN, if the Backend names any."""
     is_fallback: bool = False
     problems: tuple[Problem, ...] = ()
 
@@ -64,7 +64,7 @@ def wanted(view: View, key: NamespacedName) -> Wanted:
 
 @query
 def is_fallback(view: View, key: NamespacedName) -> bool:
-    """Whether a Backend is one for others: those who refer to it need nothing else of it."""
+    """Whether a Backend is a fallback for others; a query, for routes that need only this of it."""
     return view.ask(wanted, key).is_fallback
 
 
@@ -100,7 +100,7 @@ def _wanted(view: View, key: NamespacedName, found: crd.Backend) -> Findings[Wan
 
 
 def target(key: NamespacedName, located: Located) -> policies.Target:
-    """As which a Backend is the target of a BackendTLSPolicy: by its port, if it has one alone."""
+    """The target by which a BackendTLSPolicy names a Backend: with its port, if it has only one."""
     ports = {it.port for it in located.endpoints}
     return policies.Target(key, str(min(ports)) if len(ports) == 1 else "", KIND)
 
@@ -121,7 +121,7 @@ def _tls(
     policy: nodes.UpstreamTls | Problem | None,
     at: Place,
 ) -> Findings[nodes.UpstreamTls | None]:
-    """How TLS is spoken; None: not at all, or it cannot be met, which is told."""
+    """How TLS is spoken; None: without TLS, or it cannot be met, which is reported."""
     if isinstance(policy, Problem):
         yield problems.value_not_valid(Place(at.subject), policy.message)
         return None
@@ -144,7 +144,7 @@ def _tls(
 
 
 def _trusted(view: View, asked: crd.BackendTLSSettings, at: Place) -> Findings[nodes.UpstreamTls]:
-    """Whom the Backend itself trusts, and which name it asks for."""
+    """TLS with the authorities that the Backend trusts, and the server name that it asks for."""
     sni = asked.sni or ""
     named = nodes.UpstreamTls(sni=sni, sni_of="" if sni else "request")
     if asked.auto_sni_from_endpoint_hostname:
@@ -190,7 +190,7 @@ def _offers(asked: crd.BackendTLSSettings | None, at: Place) -> Findings[tuple[s
 
 
 def cluster(view: View, key: NamespacedName, at: Place) -> nodes.Cluster | Problem:
-    """What a reference to a Backend leads to, which is permitted; or why it leads nowhere."""
+    """What a permitted reference to a Backend leads to, or why it leads nowhere."""
     if view.read(tables.BACKENDS, key) is None:
         return shared.backend_not_found(at, f"{KIND} {key} not found")
     asked = view.ask(wanted, key)
@@ -227,7 +227,7 @@ _STREAMS = frozenset({"TLSRoute", "TCPRoute", "UDPRoute"})
 
 
 def _mismatch(asked: Wanted, at: Place) -> str:
-    """Why a reference does not lead to what a Backend is; empty if it does."""
+    """Why this kind of reference cannot lead to the Backend; empty if it can."""
     kind, is_plain = at.subject.kind, asked.tls is None
     if kind == "UDPRoute" and not (is_plain and _are_addresses(asked.located)):
         return "takes no datagrams: it needs addresses, and no tls"
@@ -247,7 +247,8 @@ def _is_checked(tls: nodes.UpstreamTls | None) -> bool:
 
 
 def _asks_endpoint(asked: Wanted, at: Place) -> bool:
-    """Whether TLS asks for the name of the endpoint: where requests have no host, too."""
+    """Whether TLS uses the name of the endpoint: by its setting, or because requests have no
+    host."""
     tls = asked.tls
     if tls is None or not tls.sni_of:
         return False
@@ -263,7 +264,7 @@ def _names(asked: Wanted) -> list[str]:
 
 
 def _named(asked: Wanted, at: Place) -> nodes.UpstreamTls | None:
-    """TLS with the name that it asks for, and that certificates must have if they are checked."""
+    """TLS with its server name, which certificates must have if they are checked."""
     if asked.tls is None or not _asks_endpoint(asked, at):
         return asked.tls
     names = sorted({*_names(asked)} - {""}) if _is_checked(asked.tls) else ()

@@ -1,7 +1,7 @@
-"""Texts of a ClientTrafficPolicy that are compared with names, and changes of headers.
+"""String matches of a ClientTrafficPolicy, and its changes of headers.
 
-What cannot be read closes the listeners of the policy: a header that was to be removed may be one
-that backends believe.
+One that cannot be read closes the listeners of the policy: a header that it meant to remove may be
+one that backends trust.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +25,7 @@ def is_oid(text: str) -> bool:
 
 
 def match(type_: str, value: str, at: Place) -> nodes.ValueMatch:
-    """A text that is compared with case. Raises Refused."""
+    """A string match that is case-sensitive. Raises Refused."""
     if type_ == "RegularExpression":
         if why := regexes.refusal(value):
             raise Refused(complaints.policy_closes_listeners(at.at("value"), f"it {why}"))
@@ -42,7 +42,7 @@ def match(type_: str, value: str, at: Place) -> nodes.ValueMatch:
 
 
 def of_name(written: crd.NameMatch, at: Place) -> nodes.ValueMatch:
-    """A text that is compared without case. Raises Refused."""
+    """A string match that ignores case. Raises Refused."""
     if written.type == "RegularExpression":
         return match(written.type, f"(?i){written.value}", at)
     found = match(written.type, written.value, at)

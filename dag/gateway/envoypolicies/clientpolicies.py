@@ -35,7 +35,7 @@ class Effect:
     traffic: nodes.ClientTraffic = nodes.ClientTraffic()
     sockets: nodes.Sockets = nodes.Sockets()
     stream_idle: float | None = None
-    """Seconds that connections of streams may rest; None: as the settings say."""
+    """Seconds that connections of streams may be idle; None: as the settings say."""
     is_closed: bool = False
     """They take no requests: something guards them that is not served."""
 
@@ -44,7 +44,7 @@ CLOSED = Effect(is_closed=True)
 
 
 def _closing(view: View, found: Policy, own: Place) -> Iterator[Problem]:
-    """What the policy says that is not served, or not known, and may keep somebody out."""
+    """Fields of the policy that are not served or not known, and may keep clients out."""
     if isinstance(found, UnreadPolicy):
         yield complaints.policy_closes_listeners(own, "cannot be read")
         return

@@ -1,7 +1,7 @@
 """What a ClientTrafficPolicy says of TLS, and of the certificates that clients must show.
 
-What would let in whom the policy means to keep out closes its listeners; other values that cannot
-be served have no effect, and are told.
+A value that cannot be served closes the listeners of the policy if they would let in clients that
+it means to keep out; otherwise it has no effect, and is reported.
 """
 
 import base64
@@ -38,13 +38,13 @@ SIGNATURES = (
     "rsa_pkcs1_sha1",
     "ecdsa_sha1",
 )
-"""As BoringSSL calls them."""
+"""Signature algorithms, as BoringSSL calls them."""
 _PROTOCOLS = {"h2": "HTTP/2", "http/1.1": "HTTP/1.1"}
 
 
 @dataclass(frozen=True, slots=True)
 class ClientTls:
-    """The terms of TLS; what is empty or None is as the settings say."""
+    """The settings of TLS; the configuration decides those that are empty or None."""
 
     minimum: nodes.TlsVersion | None = None
     maximum: nodes.TlsVersion | None = None
@@ -150,7 +150,7 @@ def _granted(
 
 
 def _sound(view: View, ref: ObjectRef, of: nodes.Trust, at: Place) -> ObjectRef:
-    """The same object, if what it has can be used."""
+    """The same object, if its content can be used."""
     if why := view.ask(trust.refusal, of):
         raise Refused(complaints.policy_closes_listeners(at, why.message))
     return ref

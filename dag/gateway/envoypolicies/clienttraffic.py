@@ -1,7 +1,7 @@
-"""What a ClientTrafficPolicy says of requests and connections, in the words of the nodes.
+"""What a ClientTrafficPolicy says of requests and connections, as nodes.
 
-What is not served has no effect and is told; what would open something closes the listeners of the
-policy.
+A field that is not served has no effect, and is reported; if that would open something, it closes
+the listeners of the policy.
 """
 
 import ipaddress
@@ -65,7 +65,7 @@ def _health_path(written: crd.ClientHealthCheck | None, own: Place) -> str:
 
 
 def sockets(spec: crd.ClientTrafficPolicySpec, own: Place) -> Findings[nodes.Sockets]:
-    """How connections are taken."""
+    """How connections are accepted."""
     limits = spec.connection or crd.ClientConnections()
     tcp = (spec.timeout.tcp if spec.timeout is not None else None) or crd.ClientTCPTimeouts()
     at = own.at("connection")
@@ -160,7 +160,7 @@ T = TypeVar("T", bound=str)
 
 
 def _one_of(given: str | None, known: tuple[T, ...]) -> T | None:
-    """The value, if it is a known one; what is not known is told by who reads the policy."""
+    """The value, if it is a known one; an unknown one is reported elsewhere (`clientpolicies`)."""
     return next((it for it in known if it == given), None)
 
 

@@ -1,6 +1,6 @@
-"""EnvoyExtensionPolicies: none of what they ask for is served, and all of it may guard something.
+"""EnvoyExtensionPolicies: nothing that they ask for is served, but any of it may be a guard.
 
-So the routes of a policy are closed, and its owner is told by the names of its fields.
+So the routes of a policy are closed, and its status names the fields.
 """
 
 from crds.envoygateway.extensionpolicy import EnvoyExtensionPolicySpec
@@ -16,7 +16,8 @@ POLICIES = PolicyKind(KIND, tables.EXTENSION_POLICIES, ALL_TARGETS)
 
 
 def _extensions(_view: View, _spec: EnvoyExtensionPolicySpec, _own: Place) -> Findings[bool]:
-    """Whether a policy closes its routes: not by what is no field of it."""
+    """False: a policy without fields closes nothing; each of its fields does
+    (`unserved_guards`)."""
     yield from ()
     return False
 

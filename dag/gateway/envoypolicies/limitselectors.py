@@ -16,10 +16,10 @@ from dag.problems.places import Place
 from dag.values import headers, regexes
 
 MAX_PATH_PROGRAM_SIZE = 100
-"""RE2 instructions that Envoy takes in an expression that compares the path (CEL), whatever its
+"""The most RE2 instructions that Envoy takes in an expression on the path (CEL), whatever its
 bootstrap allows elsewhere."""
 MOST_CONDITIONS = 1000
-"""Of all rules of a policy together: each of its routes has them all."""
+"""The most conditions of all rules of a policy together: each of its routes has them all."""
 
 _Compared: TypeAlias = crd.CountedHeader | crd.CountedParameter
 
@@ -67,7 +67,7 @@ def _parameter(found: crd.CountedParameter, at: Place) -> nodes.CountedEntry:
 
 
 def _compared(found: _Compared, at: Place) -> nodes.ValueMatch | None:
-    """What a value must be; None if each counts apart."""
+    """How a value is compared; None if each value is counted separately."""
     if found.type == "Distinct":
         if found.value is not None or found.invert:
             field = "value" if found.value is not None else "invert"
@@ -81,7 +81,8 @@ def _compared(found: _Compared, at: Place) -> nodes.ValueMatch | None:
 
 
 def _methods(found: tuple[crd.CountedMethod, ...]) -> nodes.CountedEntry:
-    """Any one will do. Envoy knows conditions that all hold, so none of the opposites may."""
+    """Any of the methods will do. Envoy joins conditions by AND: not all of their negations may
+    hold."""
     every = dict.fromkeys((it.value, not it.invert) for it in found)
     opposites = (
         nodes.HeaderMatch(":method", nodes.ValueMatch("exact", method), inverted=is_meant)

@@ -1,9 +1,9 @@
 """The OpenID provider of a SecurityPolicy: its endpoints, and how Envoy reaches that for tokens.
 
 Endpoints that the policy does not name are those of the provider's discovery document. Without
-`backendRefs` Envoy resolves the name of the token endpoint and believes the authorities of its
-machine. The author of a policy leads it to any name by that, as with the server of a key set: what
-it sends there is a request for tokens, over TLS that is verified, and nobody sees the answer.
+`backendRefs` Envoy resolves the name of the token endpoint and trusts the authorities of its
+machine. So the author of a policy can make it connect to any name, as with the server of a key set:
+it sends a request for tokens there, over verified TLS, and nobody sees the answer.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,8 @@ _HTTPS_PORT, _HTTP_PORT = 443, 80
 def endpoints(
     view: View, at: Place, written: crd.LoginProvider
 ) -> Findings[nodes.ProviderEndpoints]:
-    """Those that the policy names, else those of the provider; Refused if they are not known."""
+    """The endpoints that the policy names, else those of the provider; Refused if they are not
+    known."""
     found = nodes.ProviderEndpoints("", "")
     if not written.authorization_endpoint or not written.token_endpoint:
         found = yield from _discovered(view, at.at("issuer"), written.issuer)
@@ -88,7 +89,7 @@ def _is_page(text: str) -> bool:
 
 
 def _check_server(at: Place, text: str, *, is_named: bool) -> None:
-    """Refused for a token endpoint that Envoy must not be led to, or not without TLS."""
+    """Refused for a token endpoint that Envoy must not connect to, or not without TLS."""
     refusal = uris.refusal(text, ("https", "http") if is_named else ("https",))
     why = refusal.why if refusal is not None else ""
     if why and refusal is not None and refusal.part == "scheme" and not is_named:
@@ -138,7 +139,7 @@ def _tls(name: str) -> nodes.UpstreamTls:
 
 
 def retry(at: Place, written: crd.LoginBackendSettings | None) -> nodes.LoginRetry | None:
-    """How often the token endpoint is asked again; Refused for times that no attempt has."""
+    """The retries of requests to the token endpoint; Refused for a back-off that makes no sense."""
     found = written.retry if written is not None else None
     if found is None or not found.num_retries:
         return None

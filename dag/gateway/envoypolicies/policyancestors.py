@@ -1,8 +1,8 @@
-"""What the owner of a policy is told, by each Gateway that it is for (GEP-713).
+"""The status of a policy, with an entry for each Gateway that it is for (GEP-713).
 
-Those are the Gateways of ours among its targets, and those that routes among its targets are
-attached to. Each target tells which Gateways these are, so a route that comes or goes costs its own
-policies alone. Policies that do not apply are told which one does. Elsewhere: what a policy means.
+These are the Gateways of ours among its targets, and those to which its target routes are attached.
+They are indexed by target, so a route that comes or goes affects only its own policies. The status
+of a policy that does not apply names the one that does. Elsewhere: what a policy means.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ from dag.problems.reasons import ConditionType
 from dag.statuses import AncestorStatus, Condition, PolicyStatus
 
 MOST_ANCESTORS = 16
-"""As many as the API stores."""
+"""The most ancestors that the API stores in a status."""
 
 
 class Touch(NamedTuple):
@@ -50,7 +50,7 @@ NOTHING: Told = MappingProxyType({})
 
 
 def never(_view: View, _policy: NamespacedName) -> bool:
-    """Of a kind whose policies are not merged."""
+    """For kinds whose policies are not merged."""
     return False
 
 
@@ -96,9 +96,9 @@ class Ancestry:
     def status(
         self, view: View, key: NamespacedName, meant: Iterable[Problem], merged: Told = NOTHING
     ) -> PolicyStatus | None:
-        """What a policy is told; None if it is for no Gateway of ours.
+        """The status of a policy; None if it is for no Gateway of ours.
 
-        `merged` is what it means for one Gateway, beside what it means for all of them.
+        `merged` has the problems for single Gateways, beside those for all of them (`meant`).
         """
         found = view.read(self.kind.table, key)
         if found is None:
@@ -138,7 +138,8 @@ def _touches(
 
 
 def _of_fields(found: Policy, own: Place) -> Iterator[Problem]:
-    """What changes nothing; what closes routes is told by what the policy means."""
+    """Unserved fields without effect; those that close routes are reported with the policy's
+    meaning."""
     for field in unserved(found):
         if not field.guards:
             yield complaints.policy_field_not_served(Place(own.subject, field.path), field.why)
@@ -156,7 +157,7 @@ def _of_targets(view: View, kind: PolicyKind, found: Policy, own: Place) -> Iter
 
 
 def _unfit(view: View, kind: PolicyKind, it: PolicyTargetReference, namespace: str) -> str:
-    """Why a target is none; empty if it is one."""
+    """Why an object cannot be a target; empty if it can."""
     if it.group != GROUP or it.kind not in kind.targets:
         known = ", ".join(kind.targets)
         return f"{it.group}/{it.kind} is no kind that policies are for; use {known}"
@@ -173,7 +174,7 @@ def _unfit(view: View, kind: PolicyKind, it: PolicyTargetReference, namespace: s
 def _missing(
     view: View, kind: PolicyKind, found: Policy, key: NamespacedName
 ) -> Iterator[ParentReference]:
-    """The targets that are not there, where a policy is for no Gateway."""
+    """The targets that do not exist, of a policy that is for no Gateway."""
     for _, it in policytargets.references(found.spec):
         ref = ObjectRef(it.kind, key.namespace, it.name)
         if (
