@@ -1,9 +1,8 @@
 """Filters of a rule that are objects of their own (`extensionRef`), in the namespace of the route.
 
-Gateway API, "HTTPRouteFilter" and "GRPCRouteFilter". A table says which module resolves which kind;
-of a kind that is not in it an extension may make something, if it has registered it. A rule whose
-filter is missing or cannot be built is dropped and answers an error, because what the filter guards
-must not be open.
+Gateway API, "HTTPRouteFilter" and "GRPCRouteFilter". A table has the module that resolves each
+kind; other kinds are for extensions that have registered them. A rule whose filter is missing or
+cannot be built is dropped and answers an error, because what the filter guards must not be open.
 """
 
 from collections import defaultdict
@@ -31,7 +30,7 @@ RESOLVERS: Mapping[Kind, Resolver] = {
 
 
 def policies(view: View, filters: Sequence[HTTPRouteFilter], at: Place) -> Findings[nodes.Policies]:
-    """What the filters of a rule that are objects of their own ask for."""
+    """The policies that the filters of a rule ask for which are objects of their own."""
     found = nodes.Policies()
     for kind, references in _by_kind(filters, at).items():
         resolver = RESOLVERS.get(kind)
@@ -49,8 +48,7 @@ def policies(view: View, filters: Sequence[HTTPRouteFilter], at: Place) -> Findi
 def objects(
     view: View, filters: Iterable[HTTPRouteFilter], namespace: str
 ) -> tuple[nodes.ForeignKey, ...]:
-    """The objects of extensions that a rule refers to, in its order, whether they are there or
-    not."""
+    """The objects of extensions that a rule refers to, in its order, whether they exist or not."""
     wanted = (it.extension_ref for it in filters if it.extension_ref is not None)
     return tuple(
         nodes.ForeignKey(it.group, it.kind, namespace, it.name)
@@ -61,7 +59,7 @@ def objects(
 
 
 def _unresolved(view: View, kind: Kind, references: Iterable[Reference]) -> Iterator[Problem]:
-    """What is wrong with filters that only an extension can know."""
+    """What is wrong with references to filters that no module here resolves."""
     registered = view.ask(foreignobjects.registered, kind)
     for target, at in references:
         key = nodes.ForeignKey(*kind, *target)

@@ -2,12 +2,12 @@
 
 Envoy fails over between the priorities of one cluster (`fallback: true`, Envoy Gateway 1.9), and
 keeps a session among the endpoints of one cluster (`sessionPersistence`, GEP-1619: a session stays
-with its backend, also one whose weight is 0 by now). So backends of such a rule become one cluster:
-of the first priority those that are no fallback, of the second the fallbacks, each with its weight.
-They have to be alike in what a cluster has once: how they are spoken to, and whether DNS finds
-them; with a session also in what limits them. A fallback that is not like the others gets no
-requests, and sessions do not hold towards a backend that is not, which is told; so is it of all of
-a rule whose backends have filters, which Envoy has for each cluster.
+with its backend, even if the weight of that is 0 by now). So backends of such a rule become one
+cluster: fallbacks get the second priority, all others the first, each with its weight. They must
+agree in what a cluster has only once: protocol, TLS, and whether DNS resolves them; with a session
+also in their limits. A fallback that differs gets no requests, and sessions do not hold for a
+backend that differs; both are reported. The same holds for all backends of a rule with filters on
+its backends, which Envoy has for each cluster.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,14 +27,14 @@ from dag.problems.places import Findings, Place
 
 
 class Share(NamedTuple):
-    """What a reference of a rule gets; no new requests, if its weight is zero."""
+    """The cluster and weight of a reference of a rule; with weight 0 it gets no new requests."""
 
     cluster: nodes.Cluster | None
     weight: int
 
 
 def prepared(view: View, rule: HTTPRouteRule, at: Place) -> Findings[HTTPRouteRule]:
-    """A rule whose fallbacks get nothing if its backends have filters of their own."""
+    """The rule; if its backends have filters of their own, its fallbacks get weight 0."""
     why = "backends of the rule have filters of their own"
     if rule.session_persistence is not None and not shares_sessions(rule):
         yield problems.session_parted(at.at("sessionPersistence"), why)
@@ -68,7 +68,7 @@ def shares(
     *,
     with_sessions: bool = False,
 ) -> Findings[tuple[Share, ...]]:
-    """What each reference of a rule gets, after why some of them do not share a cluster."""
+    """The share of each reference of a rule; yields why some of them do not share a cluster."""
     made = [Share(it, ref.weight) for ref, it in zip(references, found, strict=True)]
     known = [index for index, it in enumerate(made) if it.cluster is not None]
     live = [index for index in known if made[index].weight]
@@ -129,7 +129,8 @@ def _difference(view: View, found: Sequence[nodes.Cluster]) -> str:
 
 
 def _other_limits(found: Sequence[nodes.Cluster]) -> str:
-    """That backends differ in what a cluster may have open; empty if they do not."""
+    """That the limits of backends differ (circuit breakers, retry budgets); empty if they do
+    not."""
     first, last = found
     if (first.limits, first.retry_budget) == (last.limits, last.retry_budget):
         return ""
@@ -137,12 +138,12 @@ def _other_limits(found: Sequence[nodes.Cluster]) -> str:
 
 
 def _shown(view: View, found: nodes.Cluster) -> bool:
-    """Whether a backend is shown the certificate of a Gateway."""
+    """Whether Envoy shows the client certificate of a Gateway to a backend."""
     return found.tls is not None and backends.has_tls_policy(view, found.port)
 
 
 def _terms(found: nodes.Cluster) -> nodes.Cluster:
-    """What a cluster has once, whatever backends it is made of."""
+    """A cluster, reduced to the settings that its backends have to share."""
     tls = found.tls
     if tls is not None and tls.sni_of == "endpoint":
         tls = replace(tls, names=())
@@ -153,7 +154,8 @@ def _terms(found: nodes.Cluster) -> nodes.Cluster:
 
 
 def _names(view: View, found: nodes.Cluster) -> tuple[nodes.Endpoint, ...]:
-    """The endpoints of a backend in a cluster that resolves names; none where they are others."""
+    """The endpoints of a backend for a cluster that resolves names; none if it has no such
+    endpoints."""
     if found.members:
         return found.members[0].names
     if found.dns is not None:
@@ -177,7 +179,7 @@ def _joined(view: View, parts: Sequence[_Part]) -> nodes.Cluster:
 
 
 def _tls(clusters: Sequence[nodes.Cluster]) -> nodes.UpstreamTls | None:
-    """Where each endpoint is asked for by its own name, the certificate of each may be shown."""
+    """TLS of a joined cluster; if endpoints use their own server names, with all names of all."""
     first = clusters[0].tls
     if first is None or first.sni_of != "endpoint":
         return first

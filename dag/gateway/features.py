@@ -1,8 +1,8 @@
-"""What we claim to serve of the Gateway API, by the names of its conformance suite.
+"""The supported features of the Gateway API, by the names of its conformance suite.
 
-The one list: told on each GatewayClass of ours, sorted, as the API demands; read by the conformance
-run and held against the documents. A name stands here only when all of it is served. Names are
-those of the release whose CRDs are installed: v1.7 renamed some.
+This is the one list: each GatewayClass of ours has it in its status (`supportedFeatures`), the
+conformance run reads it, and a test compares the documents with it. It has a name only if all of
+the feature is served. Names are those of the release whose CRDs are installed: v1.7 renamed some.
 """
 
 from typing import NamedTuple
@@ -58,7 +58,7 @@ _OTHERS = {
 }
 
 _MANAGED = {"GatewayStaticAddresses"}
-"""Of those who make the Envoys."""
+"""Features of an instance that makes its Envoys."""
 
 _RETRIES_OF_1_6 = {
     "HTTPRouteRetry",
@@ -82,19 +82,19 @@ _MANAGED_EXPERIMENTAL_IN_1_7 = {"GatewayAddressRoutability", "GatewayAddressRout
 
 
 class Installed(NamedTuple):
-    """What the names depend on."""
+    """The facts about an installation on which the list depends."""
 
     has_names_of_1_7: bool = True
     is_experimental: bool = True
-    """Whether there are the fields that the standard channel does not have."""
+    """Whether the CRDs have the fields of the experimental channel."""
     is_managed: bool = True
     """Whether the instance makes Envoys."""
     absent: frozenset[str] = frozenset()
-    """Kinds that the API server does not serve. They are called as the features that need them."""
+    """Kinds that the API server does not serve; the features that need them have the same names."""
 
 
 def claimed(installed: Installed) -> tuple[str, ...]:
-    """What an instance claims, sorted."""
+    """The features that an instance claims to support, sorted."""
     found = _GATEWAY | _HTTP | _OTHERS
     if installed.has_names_of_1_7:
         found, managed = found | _NEW_IN_1_7, _MANAGED | _MANAGED_OF_1_7

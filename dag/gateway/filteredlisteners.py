@@ -1,9 +1,9 @@
-"""Which filters stand in the chains of an Envoy listener, and for the requests of which hosts.
+"""Filters of Gateway listeners in the chains of an Envoy listener, and the hosts they are for.
 
-Listeners of Gateways on one port share an Envoy listener. A request is one of the listener with
-the most specific host that covers the request's, whether or not it matches a route there. So each
-filter has the host of its listener, without the hosts of others within that. Hosts of other
-listeners are looked at only where a listener has filters.
+Listeners of Gateways on one port share an Envoy listener. A request belongs to the listener with
+the most specific host that covers the request's host, even if it matches no route there. So each
+filter has the host of its listener, and as exceptions the narrower hosts of other listeners. Those
+are read only if a listener has filters.
 """
 
 from collections.abc import Iterable, Iterator

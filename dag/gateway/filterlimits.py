@@ -1,9 +1,9 @@
 """What a RateLimitFilter says: its rules, and how many requests each lets pass.
 
-The two are told apart. Routes read the rules (`RULES`) and the rate limit service is told the
-numbers, so an edit of a number concerns no route, however many name the filter. A rule is known by
-its conditions and its unit, for it has no name. The fields are those of Envoy Gateway 0.3 to 0.5.
-Elsewhere: what is counted on a route that names the filter (`ratelimitfilters`).
+The two are separate: routes read the rules (`RULES`), and the rate limit service gets the numbers,
+so an edit of a number affects no route, however many name the filter. A rule has no name, so its
+conditions and its unit identify it. The fields are those of Envoy Gateway 0.3 to 0.5. Elsewhere:
+what is counted on a route that names the filter (`ratelimitfilters`).
 """
 
 import ipaddress
@@ -44,12 +44,12 @@ class Meaning:
     rules: Rules | Problem
     """A problem, with its place in the filter, if it cannot be served."""
     requests: tuple[int, ...] = ()
-    """Of each rule."""
+    """The number of requests of each rule, for the rate limit service."""
 
 
 @query
 def meaning(view: View, key: NamespacedName) -> Meaning | None:
-    """What a filter says; None if it is not there."""
+    """What a filter says; None if there is no such filter."""
     written = view.read(tables.RATE_LIMIT_FILTERS, key)
     if written is None:
         return None
@@ -65,7 +65,7 @@ def meaning(view: View, key: NamespacedName) -> Meaning | None:
 
 
 def counted(view: View, key: NamespacedName) -> tuple[nodes.CountedRule, ...]:
-    """What the rate limit service is told of a filter."""
+    """The rules of a filter with their numbers, for the rate limit service."""
     found = view.ask(meaning, key)
     if found is None or isinstance(found.rules, Problem):
         return ()
@@ -144,7 +144,7 @@ def _entries(
 RULES: Index[NamespacedName, Rules | Problem] = Index(
     "rules of RateLimitFilters", meaning, _entries
 )
-"""Of a filter that is there one member: its rules, or why it cannot be served."""
+"""By filter: one member, its rules or why it cannot be served, if the filter exists."""
 
 INDEXES = (RULES,)
 KEPT = (Kept(meaning, tables.RATE_LIMIT_FILTERS),)

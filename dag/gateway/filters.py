@@ -1,9 +1,9 @@
 """What the filters of a rule do to requests and answers (Gateway API, "HTTPRouteFilter").
 
-A filter that cannot be served is never skipped: the rule answers 500 instead. Those of a backend
-that Envoy knows for whole routes only make several routes of a rule if they differ
-(`backendfilters`), and are those of the route. Elsewhere: copies (`mirrors`), what keeps requests
-out (`guards`), and filters that are objects of their own (`extensionrefs`).
+A filter that cannot be served is never skipped: the rule answers 500 instead. Some filters of
+backends exist in Envoy for whole routes only: they become filters of the route, and if they differ
+between backends, the rule becomes several routes (`backendfilters`). Elsewhere: mirrors
+(`mirrors`), guards (`guards`), and filters that are objects of their own (`extensionrefs`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from dag.values import headers
 
 
 def refusals(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
-    """What of the filters of a rule and of its backends cannot be served."""
+    """Why filters of a rule or of its backends cannot be served."""
     yield from _refusals(rule.filters, at)
     for index, reference in enumerate(rule.backend_refs):
         backend = at.at("backendRefs", index)
@@ -30,8 +30,8 @@ def refusals(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
 
 
 def placed(rule: HTTPRouteRule, at: Place) -> Iterator[tuple[Place, crd.HTTPRouteFilter]]:
-    """The filters of a rule, and after them those that all of its backends have alike and that are
-    served per rule; each with the field where it stands."""
+    """The filters of a rule, then those that are served per route and equal for all of its
+    backends; each with its field."""
     for index, found in enumerate(rule.filters):
         yield at.at("filters", index), found
     live = _live(rule)
@@ -43,19 +43,20 @@ def placed(rule: HTTPRouteRule, at: Place) -> Iterator[tuple[Place, crd.HTTPRout
 
 
 def differing_hosts(rule: HTTPRouteRule) -> bool:
-    """Whether backends of a rule are sent host names of their own."""
+    """Whether backends of a rule get different host names."""
     return len({_of("url_rewrite", it) for it in _live(rule)}) > 1
 
 
 def _differing(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
-    """A client that is bound to a backend cannot be drawn for another one at each request."""
+    """Refuses different filters with session persistence: each request would choose a route
+    anew."""
     if rule.session_persistence is not None and len({whole(rule, it) for it in _live(rule)}) > 1:
         why = "filters must be the same for every backend of a rule with session persistence"
         yield problems.rule_dropped(at.at("backendRefs"), why)
 
 
 def _twice(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
-    """Filters of backends that would take the place of a filter of their rule."""
+    """Refuses filters of backends that would replace a filter of their rule."""
     for index, reference in enumerate(rule.backend_refs):
         for number, found in enumerate(reference.filters if reference.weight > 0 else ()):
             why = next((_CLASHES[it] for it in _clashing(rule, found)), None)
@@ -65,8 +66,8 @@ def _twice(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
 
 
 def _clashing(rule: HTTPRouteRule, found: crd.HTTPRouteFilter) -> Iterator[str]:
-    """The kinds of filters of a rule beside which one of a backend cannot be served. Two that say
-    the same are one."""
+    """The kinds of filters of a rule with which a filter of a backend conflicts. Equal ones do
+    not."""
     for it in rule.filters:
         for kind in ("cors", "external_auth"):
             own, wanted = getattr(it, kind), getattr(found, kind)
@@ -88,7 +89,8 @@ Whole = tuple[tuple[Any, ...], ...]
 
 
 def whole(rule: HTTPRouteRule, reference: HTTPBackendRef) -> Whole:
-    """What the backends of one route must have alike. New host names alone may differ."""
+    """The filters that must be equal for all backends of one route. Only new host names may
+    differ."""
     kinds = (it for it in _WHOLE if it != "url_rewrite" or _has_new_paths(rule))
     return tuple(_of(kind, reference) for kind in kinds)
 
@@ -146,7 +148,7 @@ def response_headers(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.HeaderPoli
 
 
 def redirect(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.Redirect | None:
-    """The redirect, its port as it was given."""
+    """The redirect, with its port as it was given."""
     found = next(filter(None, (it.request_redirect for it in filters)), None)
     if found is None:
         return None
@@ -183,7 +185,7 @@ def _header_refusals(
 
 
 def _policy(modifiers: Iterable[crd.HTTPHeaderFilter | None]) -> nodes.HeaderPolicy | None:
-    """Names are compared without case, and of each the first counts."""
+    """Header changes; names are case-insensitive, and of equal ones the first counts."""
     changes = next(filter(None, modifiers), None)
     if changes is None:
         return None

@@ -1,6 +1,6 @@
 """Which filters of Envoy Gateway the rules of a route name, whether it is attached or not.
 
-Asked once per route. What a filter means is settled before the routes that name it
+Computed once per route. What a filter means is settled before the routes that name it
 (`filterlimits`, `authenticationfilters`, `routefilters`), and the owner of a RateLimitFilter is
 told of each route (`ratelimitstatus`).
 """

@@ -1,7 +1,7 @@
-"""What calls a match of a GRPCRoute means, and which of two matches comes first.
+"""Which calls a match of a GRPCRoute matches, and which of two matches takes precedence.
 
-Gateway API, "GRPCRouteMatch": the more characters of the service, then of the method, then the more
-headers. A call is a request for the path `/service/method`.
+Gateway API, "GRPCRouteMatch": precedence goes to more characters of the service, then of the
+method, then to more headers. A call is a request for the path `/service/method`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from dag.values import headers, regexes
 
 
 def refusals(match: crd.GRPCRouteMatch, at: Place) -> Iterator[Problem]:
-    """What of a match cannot be served."""
+    """Why a match cannot be served."""
     method = match.method
     if method is not None and method.type == "RegularExpression":
         for text in (method.service, method.method):
@@ -32,7 +32,7 @@ def refusals(match: crd.GRPCRouteMatch, at: Place) -> Iterator[Problem]:
 
 
 def node(match: crd.GRPCRouteMatch) -> nodes.Match:
-    """The match, of which nothing was refused."""
+    """The node of a match without refusals."""
     wanted: dict[str, nodes.ValueMatch] = {}
     for it in match.headers:
         operator = nodes.ValueMatch("exact" if it.type == "Exact" else "regex", it.value)

@@ -1,8 +1,8 @@
 """What a GRPCRoute asks for, whichever hosts it is attached to: its rules as routes.
 
 Gateway API, "GRPCRouteRule". Filters and backends are those of an HTTPRoute, so a rule is read as
-one of its rules. It takes calls only, by their content type: other requests of the host go to
-HTTPRoutes. Elsewhere: which calls a match means (`grpcmatches`).
+one of its rules. It takes only calls, by their content type: other requests of the host go to
+HTTPRoutes. Elsewhere: the matches (`grpcmatches`).
 """
 
 from crds.gateway import grpcroute as crd

@@ -1,8 +1,8 @@
-"""What keeps requests of a rule out: cross-origin policy and external authorization.
+"""Guards of a rule by its filters: CORS policy and external authorization.
 
-Gateway API, "HTTPCORSFilter" (GEP-1767) and "HTTPExternalAuthFilter" (GEP-1494, experimental). A
-server that decides and cannot be reached closes the rule. Filters that are objects of their own
-are resolved elsewhere (`extensionrefs`).
+Gateway API, "HTTPCORSFilter" (GEP-1767) and "HTTPExternalAuthFilter" (GEP-1494, experimental). If
+the reference to the authorization server leads nowhere, the rule is closed. Filters that are
+objects of their own are resolved elsewhere (`extensionrefs`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -54,7 +54,7 @@ def _is_answered(
 
 
 def _uncounted(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
-    """Redirects and direct answers that are to be limited: Envoy asks no service about them."""
+    """Redirects and direct responses with rate limits: Envoy asks no service about these."""
     for index, it in enumerate(rule.filters):
         if it.extension_ref is not None and it.extension_ref.kind == "RateLimitFilter":
             place = at.at("filters", index).at("extensionRef")
@@ -89,9 +89,9 @@ def _cors(wanted: HTTPCORSFilter) -> nodes.Cors:
 
 
 def origin(text: str) -> nodes.ValueMatch:
-    """Which origins are meant.
+    """The match of an origin as it is written.
 
-    Browsers leave out the port that belongs to the scheme; a wildcard is any labels.
+    Browsers leave out the default port of the scheme; a wildcard stands for any number of labels.
     """
     if text == "*":
         return nodes.ValueMatch("present")
@@ -99,7 +99,7 @@ def origin(text: str) -> nodes.ValueMatch:
 
 
 def origin_host(text: str) -> nodes.ValueMatch:
-    """The same by host and port, whatever the scheme."""
+    """The match of an origin by host and port, whatever the scheme."""
     _, host = _parts(text)
     return nodes.ValueMatch("present") if host in {"", "*"} else _meant(host)
 

@@ -1,10 +1,9 @@
 """What serves a host of a Gateway's listener, and how its TLS is terminated or passed on.
 
 Only the routes of the listener that owns a host answer there (`servedlisteners`). So each
-listener's own host is a virtual host, perhaps an empty one: where nothing is attached, a wider
-listener must not answer. Within a listener the most specific host of its routes takes a request.
-Of the routes for one host those come first whose own host name is nearer to it. Elsewhere: the
-order by match (`dag.ordering`).
+listener's own host is a virtual host, even without routes: a wider listener must not answer for it.
+Within a listener the most specific host of its routes takes a request. Of the routes for one host,
+those with a more specific host name come first. Elsewhere: the order by match (`dag.ordering`).
 """
 
 import itertools
@@ -29,8 +28,8 @@ from dag.gateway.servedlisteners import ServedListener
 
 
 def groups(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...]:
-    """The routes of a host, as `routes` says; most hosts of other APIs have no query of their own
-    for that there are none."""
+    """The routes of a host, by `routes`; asked only for hosts that a Gateway's listener owns, so
+    that no query is kept for others."""
     return view.ask(routes, key) if view.ask(servedlisteners.owner, key) is not None else ()
 
 
@@ -69,7 +68,7 @@ def _completed(
 
 
 def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:
-    """For which server names a connection may bring requests for a host: the listener's."""
+    """The server names whose connections may carry requests for a host: those of the listener."""
     found = view.ask(servedlisteners.owner, key)
     if found is None or found.family != "HTTPS":
         return None
@@ -78,11 +77,11 @@ def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:
 
 
 def rest(view: View, key: nodes.HostKey, routes: Sequence[nodes.Route]) -> Iterator[nodes.Route]:
-    """What answers requests that no other route takes, where Envoy has to choose something.
+    """A last route for requests that no other route takes, where Envoy needs one.
 
-    On a TLS connection it compares server names with what it chose: a request for a host of another
-    listener is misdirected before it is not found. And it asks no authorization server about a
-    request without a route, which filters of a listener may give one.
+    On a TLS connection the server name is compared with the chosen route: a request for a host of
+    another listener must get 421 before 404. And Envoy asks no authorization server about a request
+    without a route, while filters of a listener may make it match one.
     """
     found = servedlisteners.taker(view, key)
     if found is None or any(it.match == nodes.Match() for it in routes):
@@ -94,7 +93,7 @@ def rest(view: View, key: nodes.HostKey, routes: Sequence[nodes.Route]) -> Itera
 
 NOT_FOUND = nodes.Respond(404)
 REFUSED = nodes.Respond(503)
-"""What a listener answers whose guard is not served yet."""
+"""The answer of a listener whose guard is not served."""
 
 
 def secured(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
@@ -105,7 +104,7 @@ def secured(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 
 @query
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
-    """The same of a host whose listener speaks TLS."""
+    """What happens to TLS connections for a host whose listener has TLS."""
     found = view.ask(servedlisteners.owner, key)
     if found is None or found.family != "HTTPS":
         return None
@@ -122,11 +121,11 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 
 
 CLOSED = nodes.Stream((nodes.WeightedCluster(None),))
-"""Where nothing is attached, connections are closed: no wider listener may take them."""
+"""Closes connections, where nothing is attached: no wider listener may take them."""
 
 
 def closed_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
-    """What closes connections for names that nobody has, where a port carries streams.
+    """Closes connections for unknown server names on a port with streams.
 
     Without it such a port would have no filter chain while the backends of its streams are new.
     """
@@ -136,7 +135,7 @@ def closed_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 
 @query
 def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
-    """Where the connections or packets for a host go: as the route says that comes first."""
+    """Where the connections or packets for a host go: as the first route in precedence says."""
     found = view.ask(servedlisteners.owner, key)
     if found is None or found.is_closed or listenerguards.closes_streams(view, found):
         return CLOSED

@@ -1,8 +1,8 @@
 """What an HTTPRoute asks for, whichever hosts it is attached to: its rules as routes.
 
-Gateway API, "HTTPRouteRule". One route for each match of each rule, in the order they are
-written. Elsewhere: the hosts (`attachment`, `hosts`), what makes a route of a match (`httprules`),
-what only a listener knows (`completion`).
+Gateway API, "HTTPRouteRule". One route for each match of each rule, in the order they are written.
+Elsewhere: the hosts (`attachment`, `hosts`), rules and their matches (`httprules`), what only a
+listener knows (`completion`).
 """
 
 from crds.gateway.matches import HTTPRouteMatch

@@ -1,9 +1,9 @@
 """The rules of an HTTPRoute or GRPCRoute: for each of their matches a route.
 
-A rule that cannot be served as it is written is dropped alone. Where one of its filters is to
-blame, or something guards it, it still takes the requests of its valid matches and answers an
-error: what it may have been meant to guard must not go to a wider rule. Elsewhere: matches
-(`matches`, `grpcmatches`), filters, actions.
+A rule that cannot be served as it is written is dropped alone. If one of its filters is the cause,
+or something guards it, it still takes the requests of its valid matches and answers an error: what
+it may be meant to guard must not go to a wider rule. Elsewhere: matches (`matches`, `grpcmatches`),
+filters, actions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,7 +41,7 @@ M = TypeVar("M")
 
 
 class Marks(NamedTuple):
-    """What of a route is not served as it is written, whatever its rules mean."""
+    """Parts of a route that are not served as they are written, whatever its rules mean."""
 
     unserved: tuple[UnservedField, ...]
     strange: tuple[UnknownValue, ...]
@@ -57,9 +57,9 @@ class ReadRule:
     name: str
     found: tuple[nodes.Route | Problem, ...]
     policies: tuple[ObjectRef, ...]
-    """Those that are for the rule or its route."""
+    """The policies that are for the rule or its route."""
     is_dropped: bool
-    """Wider rules get its requests, unless a policy of the listener guards them."""
+    """Its requests go to wider rules, unless a policy of the listener guards them."""
 
     @property
     def routes(self) -> tuple[nodes.Route, ...]:
@@ -122,8 +122,7 @@ def _read(
     *,
     is_partial: bool,
 ) -> ReadRule:
-    """A rule that takes these requests, or answers them an error if they are not all that it is
-    for."""
+    """The rule, read; it answers an error if some matches are not valid, or something closes it."""
     name, closing = rule.name or "", tuple(_closing(marks, at))
     guard = securityguards.of_rule(view, at, name)
     shapes = routeshaping.of_rule(view, at.subject, name)
@@ -150,8 +149,7 @@ def _of_rule(
 def _known(
     wanted: Sequence[M], at: Place, matching: Matching[M], marks: Marks
 ) -> tuple[list[nodes.Match], list[Problem]]:
-    """The requests that the matches of a rule take, as far as they make sense; and why others do
-    not."""
+    """The valid matches of a rule, and why the others are not valid."""
     known: list[nodes.Match] = []
     told: list[Problem] = []
     for index, match in enumerate(wanted):
@@ -164,7 +162,7 @@ def _known(
 
 
 def _has_guard(rule: HTTPRouteRule, marks: Marks, at: Place) -> bool:
-    """Whether something of a rule or of its route guards its requests, or may, served or not."""
+    """Whether something in a rule or its route guards requests, or may do so, served or not."""
     every = (*rule.filters, *(it for ref in rule.backend_refs for it in ref.filters))
     if marks.foreign or any(it.cors or it.external_auth or it.extension_ref for it in every):
         return True
@@ -174,7 +172,7 @@ def _has_guard(rule: HTTPRouteRule, marks: Marks, at: Place) -> bool:
 
 
 def _answer(at: Place, *, is_closed: bool, is_foreign: bool) -> nodes.Respond | None:
-    """What a rule answers that is closed as it is written."""
+    """The answer of a rule that is closed; None if it is not."""
     if is_foreign:
         return nodes.Respond(503)
     return actions.nowhere(at.subject.kind) if is_closed else None
@@ -249,7 +247,7 @@ def _route(
 
 
 def _closing(marks: Marks, at: Place) -> Iterator[Problem]:
-    """What of a rule guards something and is not served, or is a word of a later version."""
+    """Parts of a rule that guard something and are not served, or are values of a later version."""
     for field in marks.unserved:
         if field.guards and field.path.startswith(f"{at.path}."):
             why = "is not served, and to leave it out would open what it guards"
@@ -260,7 +258,7 @@ def _closing(marks: Marks, at: Place) -> Iterator[Problem]:
 
 
 def _unharmful(own: Place, marks: Marks) -> Iterator[Problem]:
-    """What is left out without harm."""
+    """Parts that are left out without harm."""
     for field in marks.unserved:
         if not field.guards:
             yield problems.not_served_yet(Place(own.subject, field.path))
@@ -276,7 +274,7 @@ def _together(
     found: Sequence[ReadRule],
     more: Iterable[Problem],
 ) -> Rules:
-    """What the rules of a route ask for, all of them."""
+    """What all rules of a route ask for together."""
     unserved = [it for it in found if it.is_unserved]
     return Rules(
         routes=tuple(route for it in found if not it.is_dropped for route in it.routes),

@@ -1,4 +1,4 @@
-"""Names for things without one, by their content, so that edits of neighbours rename none."""
+"""Names for things that have none, by their content: an edit of one does not rename the others."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,12 +1,12 @@
-"""What is asked of whatever is made for a Gateway ("GatewayInfrastructure", GEP-1867).
+"""The infrastructure that a Gateway asks for ("GatewayInfrastructure", GEP-1867).
 
 For whoever makes fleets of Envoys: `infrastructure` is the answer to apply. Labels and annotations
-go on every object and pod, the addresses to the Service. How the fleet is published and runs is
-what the nearest ContourConfiguration says: the one that the Gateway names, its class's, that of the
-instance; what it may not set stays as others say. An EnvoyProxy in its place changes what it sets,
-field by field. In mode `Single` the fleet is the instance's own: there only the last counts.
-Elsewhere: parameters that cannot be used (`parameters`), whether addresses were assigned
-(`addresses`).
+go on every object and pod, the addresses to the Service. How the fleet is published and runs is set
+by the nearest ContourConfiguration: the one that the Gateway names, that of its class, or that of
+the instance; fields that it may not set keep the values of the others. An EnvoyProxy in its place
+changes only the fields that it sets. In mode `Single` the fleet is the instance's own, so only the
+instance's configuration counts. Elsewhere: parameters that cannot be used (`parameters`), whether
+addresses were assigned (`addresses`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,27 +33,27 @@ from dag.statuses import Address
 
 @dataclass(frozen=True, slots=True)
 class Infrastructure:
-    """How the fleet of a Gateway is to be."""
+    """What a Gateway and its parameters ask for the fleet."""
 
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
     addresses: tuple[Address, ...] = ()
-    """Those that are asked for by their value; any will do, if there is none."""
+    """The addresses that are asked for by their value; if empty, any address will do."""
     publishing: NetworkPublishing | None = None
-    """The Service in front; None: the fleet is not for us to make."""
+    """How the Service in front is published; None: the instance does not make the fleet."""
     workload: Workload | None = None
     """How its Envoys run."""
     details: Details = field(default_factory=Details)
-    """Likewise, beyond what a ContourConfiguration can say."""
+    """Further settings of Envoys and the Service, which a ContourConfiguration does not have."""
     bootstrap: OwnBootstrap | None = None
-    """With what they start, if that is not the usual bootstrap."""
+    """The bootstrap that they start with, if it is not the usual one."""
     is_managed: bool = False
-    """It is for us to make, and to keep as it should be."""
+    """The instance makes the fleet and keeps it as it should be."""
 
 
 @query
 def infrastructure(view: View, gateway: NamespacedName) -> Infrastructure | None:
-    """What is asked of the fleet of a Gateway; None if it can have none, or is not there."""
+    """What is asked of the fleet of a Gateway; None if it can have none, or does not exist."""
     found = view.read(tables.GATEWAYS, gateway)
     if found is None or view.ask(parameters.refusal, gateway) is not None:
         return None
@@ -85,7 +85,7 @@ def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
 
 
 def told_of_class(view: View, key: NamespacedName) -> Iterator[Problem]:
-    """What is wrong with the parameters of a class, or what of them holds."""
+    """What is wrong with the parameters of a class, or which of them are in force."""
     found = view.ask(parameters.of_class, key)
     if isinstance(found, Problem):
         yield found
@@ -103,7 +103,7 @@ def _of_parameters(view: View, at: Place, gateway: NamespacedName) -> Iterator[P
 def _told(
     view: View, at: Place, found: parameters.Parameters, named: parameters.Named | None
 ) -> Iterator[Problem]:
-    """What of parameters that can be used holds, and what of them does not."""
+    """Which of the usable parameters are in force, and which are not."""
     if named is None or not isinstance(found, Asked):
         yield problems.parameters_hold(at, _mode(view))
         return
@@ -116,7 +116,7 @@ def _told(
 
 
 def _shape(view: View, gateway: NamespacedName) -> Shape:
-    """What everything that applies to a Gateway's fleet comes to, the nearest last."""
+    """The shape of a Gateway's fleet: everything that applies to it, the nearest last."""
     instance, found = _instance(view), view.read(tables.GATEWAYS, gateway)
     shape = Shape(instance.network_publishing, instance.workload, bootstrap=written(instance))
     if found is None or _mode(view) != "PerGateway":
@@ -135,8 +135,8 @@ def _shape(view: View, gateway: NamespacedName) -> Shape:
 
 
 def _replaced(shape: Shape, nearer: Envoy, left: Shape) -> Shape:
-    """A ContourConfiguration says how Envoys run, and how they are published, as a whole; but for
-    what is `left` of what only others may say."""
+    """The shape with a nearer ContourConfiguration, which replaces `workload` and
+    `networkPublishing` each as a whole; `left` has what it may not set, and so keeps."""
     publishing, workload, details = nearer.network_publishing, nearer.workload, shape.details
     if workload is not None:
         placement = left.workload.placement if left.workload is not None else None

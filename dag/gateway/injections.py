@@ -1,8 +1,8 @@
 """Credentials that HTTPRouteFilters put into requests for backends.
 
-What Envoy is told of a credential (`known`) and what routes are told (`injection`) are told apart,
-so a new credential changes no route, and none stands in one. A Secret that cannot be used closes
-the rules of the filter. Source: Envoy Gateway 1.9.
+The credential for Envoy (`known`) and what routes read (`injection`) are separate, so a new
+credential changes no route, and no route contains one. A Secret that cannot be used closes the
+rules of the filter. Source: Envoy Gateway 1.9.
 """
 
 from crds.envoygateway import httproutefilter as crd
@@ -24,7 +24,7 @@ HEADER = "authorization"
 
 @query
 def known(view: View, key: NamespacedName) -> nodes.Credential | Problem | None:
-    """The credential of a filter, or why it cannot be had; None if the filter has none."""
+    """The credential of a filter, or why it is not available; None if the filter has none."""
     written = view.read(tables.HTTP_ROUTE_FILTERS, key)
     if written is None or written.spec.credential_injection is None:
         return None
@@ -37,13 +37,13 @@ def known(view: View, key: NamespacedName) -> nodes.Credential | Problem | None:
 
 @query
 def refusal(view: View, key: NamespacedName) -> Problem | None:
-    """Why the credential of a filter cannot be had; the same while it is renewed."""
+    """Why the credential of a filter is not available; it stays equal when that is renewed."""
     found = view.ask(known, key)
     return found if isinstance(found, Problem) else None
 
 
 def injection(view: View, written: crd.CredentialInjection, at: Place) -> nodes.Injection:
-    """What routes are told; Refused if the credential cannot be had."""
+    """The injection for routes, without the credential; Refused if that is not available."""
     source = at.subject
     name = HEADER if written.header is None else written.header
     if why := headers.request_refusal(name):

@@ -1,4 +1,4 @@
-"""How the ClientTrafficPolicy of a listener, or of its Gateway, becomes part of its hosts.
+"""How the ClientTrafficPolicy of a listener, or of its Gateway, is applied to its hosts.
 
 Hosts behind TLS have filter chains of their own, so each is read as the policy of its listener
 says. What all hosts of a port share is decided elsewhere (`clientports`).
@@ -55,7 +55,7 @@ def terminated(view: View, owner: ServedListener, tls: nodes.Tls) -> nodes.Tls:
 
 @query
 def on_requests(view: View, holder: ObjectRef) -> frozenset[tuple[Section, OnRequests]]:
-    """What policies ask of the routes of listeners: of those of which they ask something."""
+    """What policies ask of the routes of listeners, by listener; only if they ask for something."""
     asked = ((it, of_listener(view, it)) for it in view.ask(servedlisteners.served, holder))
     made = ((it.section, _on_requests(found.traffic)) for it, found in asked if found is not None)
     return frozenset(it for it in made if it[1] != OnRequests())
@@ -66,12 +66,12 @@ def _on_requests(traffic: nodes.ClientTraffic) -> OnRequests:
 
 
 def of_routes(view: View, owner: ServedListener) -> OnRequests:
-    """What the policy of a listener asks of its routes; what else it says wakes none of them."""
+    """What the policy of a listener asks of its routes; other changes of it wake no route."""
     return next(iter(view.bucket(ON_REQUESTS, owner.section)), OnRequests())
 
 
 def routed(route: nodes.Route, wanted: OnRequests) -> nodes.Route:
-    """A route of a listener, with what its policy says."""
+    """A route of a listener, with the settings of the listener's policy."""
     if wanted.hides_limits and route.policies is not None:
         route = replace(route, policies=_hidden(route.policies))
     if wanted.keeps_case and isinstance(route.action, nodes.Forward):
@@ -81,7 +81,8 @@ def routed(route: nodes.Route, wanted: OnRequests) -> nodes.Route:
 
 
 def _hidden(found: nodes.Policies) -> nodes.Policies:
-    """Limits that tell how many requests are left if a policy asks for that, and else do not."""
+    """Rate limits without the headers that tell the rest, unless the limit's own policy asks for
+    them."""
     local = found.local_rate_limit
     if isinstance(local, nodes.LocalLimits):
         local = replace(local, limits=tuple(map(_silent, local.limits)))
@@ -97,7 +98,7 @@ def _silent(found: L) -> L:
 
 
 def _kept(found: nodes.Cluster | None) -> nodes.Cluster | None:
-    """A cluster whose answers keep the case of names; HTTP/2 has none."""
+    """A cluster that keeps the case of header names in answers; HTTP/2 has only lower case."""
     if found is None or (found.protocol in ("h2", "h2c") and not found.prefers_http2):
         return found
     connections = replace(found.connections or nodes.Connections(), keeps_case=True)
@@ -107,14 +108,15 @@ def _kept(found: nodes.Cluster | None) -> nodes.Cluster | None:
 def _clients(
     owner: ServedListener, wanted: nodes.ClientValidation | None
 ) -> nodes.ClientValidation | None:
-    """What clients must show. Of streams nobody would miss a certificate that is not checked."""
+    """What clients must show. If untrusted certificates are accepted, nothing on a stream would
+    notice a missing one: such terms let nobody in."""
     if wanted is None or owner.is_http or not wanted.accepts_untrusted or wanted.is_optional:
         return wanted
     return nodes.ClientValidation()
 
 
 def stream(view: View, owner: ServedListener, found: nodes.Stream) -> nodes.Stream:
-    """A stream of a listener, with what its policy says."""
+    """A stream of a listener, with the settings of the listener's policy."""
     asked = of_listener(view, owner)
     if asked is None or asked.is_closed:
         return found

@@ -1,4 +1,4 @@
-"""What is asked of who resolves the filters of one kind that are objects of their own."""
+"""The interface of modules that resolve filters of one kind that are objects of their own."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -18,8 +18,8 @@ class Reference(NamedTuple):
 
 
 Resolver = Callable[[View, Sequence[Reference], nodes.Policies], Findings[nodes.Policies]]
-"""Adds to the policies of a rule what its filters of one kind ask for, in the order of the rule.
+"""Adds what the filters of one kind ask for to the policies of a rule, in the order of the rule.
 
-Refused, with a problem of the condition ResolvedRefs, if one of them cannot be served: the rule is
-dropped then. Problems that it yields are told on the route beside.
+Raises Refused, with a problem of the condition ResolvedRefs, if one of them cannot be served: then
+the rule is dropped. Problems that it yields are reported on the route as well.
 """

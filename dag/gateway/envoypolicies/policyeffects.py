@@ -1,7 +1,7 @@
-"""What the policies of a kind do to routes, beside what their owners are told.
+"""The effects of policies: what the policies of a kind do to routes, apart from their statuses.
 
-The effect of a policy in use is settled before the routes that read it: an edit that changes none
-ends there, however many routes the policy is for.
+The effect of a policy in use is settled before the routes that read it: an edit that does not
+change the effect ends there, however many routes the policy is for.
 """
 
 from collections import defaultdict
@@ -43,7 +43,8 @@ Closing: TypeAlias = Callable[[View, Policy, Place], Iterator[Problem]]
 
 
 class Effects(Generic[S, E]):
-    """What the policies of a kind do; `closed` if that cannot be built, or something closes it."""
+    """The effects of the policies of a kind; `closed` if one cannot be built, or something closes
+    it."""
 
     def __init__(
         self,
@@ -70,15 +71,16 @@ class Effects(Generic[S, E]):
         self.status = self._status()
 
     def of(self, view: View, policy: NamespacedName) -> E:
-        """What a policy that applies does."""
+        """The effect of a policy that applies."""
         return next(iter(view.bucket(self.found, policy)), self.closed)
 
     def is_merging(self, view: View, policy: NamespacedName) -> bool:
-        """Whether what a policy of a route does depends on the listener (`merged`)."""
+        """Whether the effect of a route's policy depends on the listener (`merged`)."""
         return self.merging is not None and self.merging.is_merging(view, policy)
 
     def merged(self, view: View, policy: NamespacedName, parent: NamespacedName | None) -> E:
-        """What a policy that is merged does at a listener with this policy, or without one."""
+        """The effect of a merged policy at a listener whose policy is `parent`; None: at one
+        without."""
         return self.of(view, together(policy, parent))
 
     def _meaning(self) -> Query[NamespacedName, Meaning[E] | None]:
@@ -112,7 +114,7 @@ class Effects(Generic[S, E]):
     def status_with(
         self, view: View, key: NamespacedName, more: Iterable[Problem]
     ) -> PolicyStatus | None:
-        """What the owner of a policy is told, with what is known of its targets alone."""
+        """The status of a policy, with more problems that only its targets know."""
         is_used = view.count(self.ancestry.in_use, key) > 0
         if is_used and self.is_merging(view, key):
             return self._status_of_merged(view, key, more)
@@ -150,7 +152,7 @@ class Effects(Generic[S, E]):
 
 
 def _retold(own: Place, found: Iterable[Problem]) -> Iterator[Problem]:
-    """Problems of both policies of two that are merged, told to the owner of the first."""
+    """The problems of two merged policies, all reported on the first one."""
     for it in found:
         if it.subject == own.subject:
             yield it
@@ -159,7 +161,7 @@ def _retold(own: Place, found: Iterable[Problem]) -> Iterator[Problem]:
 
 
 def unserved_guards(view: View, found: Policy, own: Place) -> Iterator[Problem]:
-    """What a policy says that is not served, or not known, and may guard something."""
+    """Fields and values of a policy that are not served or not known, and may guard something."""
     if isinstance(found, UnreadPolicy):
         yield complaints.policy_unread(own)
         return

@@ -1,9 +1,9 @@
 """Policies of routes that are merged with those of listeners (`mergeType` of Envoy Gateway 1.9).
 
 The policy of a route or a rule is a patch of the one that would apply to its listener. So one
-policy may mean something else at each listener that its route is attached to: each pair of policies
-has a meaning of its own, under a key that names both (`joined`). What one of the two refers to is
-looked for in its namespace, with its rights. Where a listener has no policy, that of the route
+policy may have another effect at each listener that its route is attached to: each pair of policies
+has a meaning of its own, under a key that names both (`joined`). References of either policy are
+resolved in its own namespace, by its own grants. Where a listener has no policy, that of the route
 applies as it is. Elsewhere: what a policy means, merged or not (`policyeffects`).
 """
 
@@ -30,7 +30,7 @@ S = TypeVar("S")
 
 TYPES = ("StrategicMerge", "JSONMerge")
 _MARK = "+"
-"""Between the names of two policies, as none has it."""
+"""Separates the names of two policies; no name contains it."""
 _OF_EACH = ("targetRef", "targetRefs", "targetSelectors", "mergeType")
 """Fields that are not merged."""
 
@@ -41,12 +41,12 @@ def joined(own: NamespacedName, parent: NamespacedName) -> NamespacedName:
 
 
 def together(own: NamespacedName, parent: NamespacedName | None) -> NamespacedName:
-    """The key of a policy of a route at a listener with a policy, or at one without."""
+    """The key of a route's policy at a listener whose policy is `parent`; None: at one without."""
     return own if parent is None else joined(own, parent)
 
 
 def parts(key: NamespacedName) -> tuple[NamespacedName, NamespacedName | None]:
-    """The policy of the route, and that of the listener if there are two in the key."""
+    """The policy of the route, and that of the listener if the key names two."""
     own, _, parent = key.name.partition(_MARK)
     if not parent:
         return key, None
@@ -61,8 +61,8 @@ def objects(ref: ObjectRef) -> tuple[ObjectRef, ...]:
 
 
 def source(own: Place, *fields: str) -> NamespacedName:
-    """Under which key these fields, which are set, are read: of the policy that alone says them, or
-    of both."""
+    """The key under which these fields, which are set, are read: that of the one policy that sets
+    them, or of both."""
     mine = own.subject.key
     paths = {own.at(it).path for it in fields}
     lent = {path: it for path, it in own.lent if path.startswith(tuple(paths))}
@@ -74,20 +74,20 @@ def source(own: Place, *fields: str) -> NamespacedName:
 
 @dataclass(frozen=True, slots=True)
 class Written(Generic[S]):
-    """What a policy says, or two together."""
+    """A policy, or two merged ones, as read."""
 
     policy: Policy
     """The policy; its specification is the merged one if there are two."""
     own: Place
-    """Of the policy of the route; fields that the other one says are lent by it."""
+    """The place of the route's policy; fields that the other policy sets are `lent` by it."""
     spec: S | None
     """None if it cannot be read."""
     refusals: tuple[Problem, ...] = ()
-    """Why the two close what they are for, beside what they say together."""
+    """Why the merge itself closes the targets, whatever the merged policy says."""
 
 
 def alone(view: View, kind: PolicyKind, key: NamespacedName) -> Written[S] | None:
-    """What one policy says; None if it is not there."""
+    """One policy, as read; None if there is no such object."""
     found = view.read(kind.table, key)
     if found is None:
         return None
@@ -132,7 +132,7 @@ class Merging(Generic[S]):
         return view.count(self.merging, policy) > 0
 
     def read(self, view: View, key: NamespacedName) -> Written[S] | None:
-        """What a policy says, or two together; None if it is not there."""
+        """A policy, or two merged ones, by their key; None if there is no such object."""
         if parts(key)[1] is not None:
             return view.ask(self.written, key)
         return alone(view, self.kind, key)
@@ -189,7 +189,7 @@ class Merging(Generic[S]):
         return query(merges)
 
     def _parents(self, view: View, route: ObjectRef) -> Iterator[Merge]:
-        """The policies of the listeners at which a route asks for a place."""
+        """The policies of the listeners that a route names as parents, accepted there or not."""
         for gateway, holder, listener in policyparents.listeners(view, route):
             found = policytargets.of_listener(view, self.kind, holder, listener, gateway)
             yield Merge(gateway, found)

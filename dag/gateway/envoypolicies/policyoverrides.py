@@ -1,9 +1,9 @@
-"""Which more specific policies hold in the place of a policy, on parts of its targets.
+"""Overrides: which more specific policies apply instead of a policy, on parts of its targets.
 
-The policy of a listener or a route holds there instead of that of the Gateway, that of a rule
-instead of that of its route. Its owner is told by the condition `Overridden`, with the names of
-the others while these are few. Routes tell at which listeners they ask for a place, not whether
-they have it: the condition may name a policy of a route that no listener accepts.
+The policy of a listener or a route applies there instead of that of the Gateway; that of a rule
+instead of that of its route. The overridden policy gets the condition `Overridden`, with the names
+of the others while these are few. Only the parent references of routes are read, not whether a
+listener accepts them: the condition may name a policy of a route that none accepts.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,20 +21,20 @@ from dag.problems import policies as complaints
 from dag.problems.places import Place
 
 MOST_NAMED = 16
-"""Policies by name; of more it is only told that there are."""
+"""The most policies that are named; of more, the message says only that there are some."""
 
 
 class Spot(NamedTuple):
-    """Where policies hold that are more specific than one for all of it."""
+    """A place where policies apply that are more specific than the one for the whole target."""
 
     target: ObjectRef
     """A Gateway, a ListenerSet or a route."""
     section: str = ""
-    """The listener at which routes ask for a place; empty: at any."""
+    """The listener that routes name as a parent; empty: routes that name none."""
     is_part: bool = False
-    """The listeners or rules of the target themselves, instead of routes."""
+    """The policies are for listeners or rules of the target, not for routes attached to it."""
     is_merged: bool = False
-    """They are merged with the one for all of it, instead of holding in its place."""
+    """The policies are merged with the one for the whole target, and do not replace it."""
 
 
 Others: TypeAlias = frozenset[tuple[Spot, NamespacedName]]
@@ -43,7 +43,7 @@ IsMerging: TypeAlias = Callable[[View, NamespacedName], bool]
 
 
 class Overrides:
-    """The policies of a kind that hold in the place of others."""
+    """The policies of a kind that override others."""
 
     def __init__(self, kind: PolicyKind, is_merging: IsMerging) -> None:
         self.kind = kind
@@ -76,7 +76,7 @@ class Overrides:
         return query(others)
 
     def told(self, view: View, found: Policy, own: Place) -> Iterator[Problem]:
-        """Which policies hold on parts of the targets that a policy names and has."""
+        """The policies that apply on parts of the targets that a policy names and applies to."""
         for _, it in policytargets.references(found.spec):
             if it.group != GROUP or it.kind not in self.kind.targets:
                 continue
@@ -99,7 +99,7 @@ class Overrides:
 
 
 def _asked(ref: ObjectRef, parents: Iterable[ParentReference]) -> Iterator[Spot]:
-    """Where a route asks for a place."""
+    """The parents that a route names."""
     for it in parents:
         holder = ObjectRef(it.kind, it.namespace or ref.namespace, it.name)
         yield Spot(holder, it.section_name or "")

@@ -1,5 +1,5 @@
-"""What targets of policies belong to: their Gateways, and the listeners at which they ask for a
-place. Routes are asked, not listeners: whether one accepts a route is not looked at."""
+"""What targets of policies belong to: their Gateways, and the listeners that routes name as
+parents. Whether a listener accepts a route is not looked at."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def gateways(view: View, ref: ObjectRef) -> tuple[NamespacedName, ...]:
 
 @query
 def sections(view: View, ref: ObjectRef) -> frozenset[str] | None:
-    """The names of the listeners or rules of a target; None if it is not there."""
+    """The names of the listeners or rules of a target; None if there is no such object."""
     found = view.read(tables.BY_KIND[ref.kind], ref.key)
     if found is None:
         return None
@@ -33,7 +33,8 @@ def sections(view: View, ref: ObjectRef) -> frozenset[str] | None:
 
 
 def listeners(view: View, route: ObjectRef) -> Iterator[tuple[NamespacedName, ObjectRef, str]]:
-    """The Gateway, the holder and the name of each listener of ours that a route asks for."""
+    """The Gateway, the holder and the name of each listener of ours that a route names as a
+    parent."""
     for holder, section in _parents(view, route):
         gateway = _served(view, holder)
         if gateway is not None:

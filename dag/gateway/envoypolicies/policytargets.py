@@ -34,7 +34,7 @@ from dag.values import selectors
 TARGETS = ("Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute", "TCPRoute")
 """The kinds of objects that policies are for, of a kind that does not say otherwise."""
 ALL_TARGETS = (*TARGETS, "TLSRoute", "UDPRoute")
-"""Those that policies of some kinds are for."""
+"""The kinds of objects that policies of some kinds are for: all routes, too."""
 
 
 Policy: TypeAlias = (
@@ -62,13 +62,13 @@ class Claim(NamedTuple):
 
 
 class Label(NamedTuple):
-    """By what objects find the policies that may select them."""
+    """A label by which objects find the policies whose selectors may select them."""
 
     kind: str
     namespace: str
-    """Empty: policies of other namespaces, too."""
+    """The namespace of the policies; empty for those that select in other namespaces, too."""
     name: str = ""
-    """Of a label; empty: policies that ask for no label by its value."""
+    """The name of the label; empty for policies that ask for no label by its value."""
     value: str = ""
 
 
@@ -120,7 +120,7 @@ def of_rule(view: View, kind: PolicyKind, route: ObjectRef, rule: str) -> Namesp
 
 
 def of_parts(view: View, kind: PolicyKind, route: ObjectRef) -> NamespacedName | None:
-    """The policy of a route, or of any part of it, where parts are not told apart."""
+    """The policy of a route or of any part of it, for routes whose parts are not distinguished."""
     if route.kind not in kind.targets:
         return None
     claims = view.ask(kind.claims, route)

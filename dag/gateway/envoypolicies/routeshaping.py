@@ -1,8 +1,7 @@
-"""What policies beside SecurityPolicies do to routes and streams, each kind on its own.
+"""What policies other than SecurityPolicies do to routes and streams, each kind on its own.
 
-Of each kind the nearest policy applies to a rule of a route; what has none of its own has that of
-its listener. Elsewhere: SecurityPolicies, which are joined with the filters of a rule
-(`securityguards`).
+Of each kind, the nearest policy applies to a rule of a route: its own, else that of its listener.
+Elsewhere: SecurityPolicies, which are joined with the filters of a rule (`securityguards`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,11 +20,11 @@ from dag.problems.places import Place
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a policy does to what it is for."""
+    """What one policy does to a rule, a listener or a stream."""
 
     policy: ObjectRef
     is_closed: bool = False
-    """It answers an error: something guards it that is not served."""
+    """Requests get an error: something guards them that is not served."""
     traffic: Traffic | None = None
     """How requests reach backends; None if the policy is of another kind."""
 
@@ -34,7 +33,7 @@ KINDS = (trafficpolicies.POLICIES, extensionpolicies.POLICIES)
 
 
 def of_rule(view: View, route: ObjectRef, rule: str) -> tuple[Shape, ...]:
-    """What policies do to a rule of a route, by its name."""
+    """What policies do to a rule of a route; `rule` is its name."""
     return tuple(
         _shapes(
             view,
@@ -61,7 +60,7 @@ def of_listener(
 
 
 def guards(found: Iterable[Shape]) -> bool:
-    """Whether policies limit requests, or may do so: what one that is merged does is not known."""
+    """Whether policies limit requests, or may: the effect of a merged one is not known here."""
     return any(it.is_closed or it.traffic is None or _limits(it.traffic) for it in found)
 
 
@@ -74,7 +73,7 @@ def _limits(found: Traffic) -> bool:
 def shaped(view: View, route: nodes.Route, of_listener: Iterable[Shape]) -> nodes.Route:
     """A route as the policies of its listener make it, and those of its own that are merged.
 
-    It is closed where limits of any of them cannot be kept.
+    The route is closed if limits of any of them cannot be enforced.
     """
     theirs = {it.policy.kind: it for it in of_listener}
     own = {it.kind: it for it in route.attached}
@@ -110,7 +109,8 @@ def _shaped(route: nodes.Route, found: Shape, attached: tuple[ObjectRef, ...]) -
 def rule(
     made: Iterable[nodes.Route | Problem], found: tuple[Shape, ...], at: Place
 ) -> Iterator[nodes.Route | Problem]:
-    """The routes of a rule as its policies make them, and that some of these close it."""
+    """The routes of a rule, shaped by its policies, and a problem for each policy that closes
+    it."""
     yield from (complaints.closed_by_policy(at, it.policy) for it in found if it.is_closed)
     every = tuple(made)
     routes = [it for it in every if isinstance(it, nodes.Route)]
@@ -137,8 +137,8 @@ def stream(
 ) -> nodes.Stream:
     """A stream as the BackendTrafficPolicy of its route makes it, or that of its listener.
 
-    What closes a route is known by `streams`; what closes a listener closes the routes that have no
-    policy of the same kind.
+    Policies of the route that close it are handled in `streams`. A policy that closes the listener
+    closes the routes without a policy of the same kind.
     """
     own = {it.name: policytargets.of_parts(view, it, route) for it in KINDS}
     inherited = [it for it in of_listener if own[it.policy.kind] is None]

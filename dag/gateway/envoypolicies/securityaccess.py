@@ -1,6 +1,6 @@
 """The authorization of a SecurityPolicy: its rules, of which the first that fits decides.
 
-A rule that cannot be read is never skipped: whether it allows or denies, the policy is refused.
+A rule that cannot be read is never skipped: whether it allows or denies, it closes the routes.
 """
 
 import ipaddress
@@ -16,14 +16,14 @@ from dag.problems.places import Place
 from dag.values import headers, regexes
 
 MOST_TURNS = 16
-"""So often may rules that allow and rules that deny take turns: Envoy is told nested conditions."""
+"""How often Allow and Deny rules may alternate: each change is one more nested Envoy condition."""
 
 Payloads = Mapping[str, str]
-"""By the name of a provider of tokens: under which key the claims of its tokens are kept."""
+"""By the name of a token provider: the key under which the claims of its tokens are kept."""
 
 
 def access(written: crd.Authorization, at: Place, payloads: Payloads) -> nodes.Access:
-    """The rules as Envoy is told them; Refused if one of them cannot be."""
+    """The rules as a node; Refused if one of them cannot be built."""
     rules = tuple(
         _rule(it, at.at("rules", index), payloads) for index, it in enumerate(written.rules)
     )

@@ -1,8 +1,8 @@
-"""The API keys and passwords of a SecurityPolicy: where requests have them, and what they must be.
+"""API keys and passwords (basic auth) of a SecurityPolicy: where requests have them, and which.
 
-What Envoy is told of keys and passwords (`known`) and what routes are told (`required`) are told
-apart, so a new key changes no route, and no key stands in one. A Secret that cannot be used closes
-the routes of the policy; an entry that can be nobody's key is told and left out.
+The keys and passwords for Envoy (`known`) and what routes read (`required`) are separate, so a new
+key changes no route, and no route contains a key. A Secret that cannot be used closes the routes of
+the policy; an entry that cannot be a key is reported and left out.
 """
 
 import re
@@ -30,12 +30,12 @@ _SHA = "{SHA}"
 _DIGEST = 20
 """Bytes of SHA-1."""
 _COOKIE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-"""What may be the name of a cookie (RFC 6265, section 4.1.1)."""
+"""A valid name of a cookie (RFC 6265, section 4.1.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a policy knows, or why that cannot be had; and what is told beside."""
+    """The credentials of a policy, or why they are not available; and remarks."""
 
     known: nodes.Known | Problem = field(repr=False)
     told: tuple[Problem, ...] = ()
@@ -43,7 +43,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The same without keys and passwords: equal while these are renewed."""
+    """A `Reading` without the keys and passwords: it stays equal when these are renewed."""
 
     sources: tuple[nodes.KeySource, ...] = ()
     has_passwords: bool = False
@@ -53,7 +53,7 @@ class State:
 
 @query
 def reading(view: View, key: NamespacedName) -> Reading:
-    """What a policy knows."""
+    """The credentials of a policy."""
     found = securitytokens.MERGING.read(view, key)
     if found is None or found.spec is None:
         return Reading(nodes.Known())
@@ -66,7 +66,7 @@ def reading(view: View, key: NamespacedName) -> Reading:
 
 @query
 def state(view: View, key: NamespacedName) -> State:
-    """Whether a policy knows something, and where requests have to show it."""
+    """Whether the credentials of a policy are available, and where requests have to show them."""
     found = view.ask(reading, key)
     if isinstance(found.known, Problem):
         return State(refusal=found.known)
@@ -76,7 +76,7 @@ def state(view: View, key: NamespacedName) -> State:
 
 
 def required(view: View, own: Place, written: SecurityPolicySpec) -> Findings[nodes.Authentication]:
-    """What routes are told; Refused if something of it cannot be had."""
+    """The authentication of routes; Refused if the credentials are not available."""
     set_ = {"apiKeyAuth": written.api_key_auth, "basicAuth": written.basic_auth}
     fields = [name for name, it in set_.items() if it is not None]
     assert fields
@@ -120,7 +120,7 @@ def _keys(view: View, at: Place, written: crd.APIKeyAuth) -> Findings[nodes.ApiK
 
 
 def _unfit(client: str, text: str, by_client: dict[str, str], holders: dict[str, str]) -> str:
-    """Why an entry is left out, without what it says; empty if it is not."""
+    """Why an entry is left out, without quoting it; empty if it is not left out."""
     if not text:
         return "is left out: it is empty, or no text"
     if client in by_client:
@@ -182,7 +182,7 @@ def _passwords(view: View, at: Place, written: crd.BasicAuth) -> Findings[nodes.
 
 
 def _unreadable(user: str, digest: str) -> str:
-    """What is wrong with a line, without what it says; empty if nothing is."""
+    """What is wrong with a line, without quoting it; empty if nothing is."""
     if not user or not digest:
         return "is not of the form user:{SHA}hash"
     if headers.value_refusal(user) is not None:
@@ -206,7 +206,7 @@ def _closed(at: Place, why: str) -> Refused:
 
 
 def _forwarded(at: Place, name: str | None) -> str:
-    """The header that tells the backend who asks, in lower case; empty for none."""
+    """The header that names the client to the backend, in lower case; empty for none."""
     if not name:
         return ""
     if why := headers.request_refusal(name):

@@ -1,8 +1,8 @@
 """How a SecurityPolicy becomes part of a rule of a route.
 
-The nearest policy is the only one that applies, as a whole. What a rule has of its own by a filter
-stays as it is: of cross-origin policies the filter's holds; a second server or a second kind of
-token closes the rule, since Envoy takes one of each. Elsewhere: policies of listeners and Gateways
+Only the nearest policy applies, as a whole. Guards that a rule has by a filter stay as they are:
+the filter's CORS policy wins; a second authorization server or a second set of tokens closes the
+rule, since Envoy takes one of each. Elsewhere: policies of listeners and Gateways
 (`listenerguards`).
 """
 
@@ -29,8 +29,8 @@ class Guard:
 
 
 def of_rule(view: View, at: Place, rule: str) -> Guard | None:
-    """The policy of a rule, by its name, or of its whole route; what one that is merged does is
-    known at each listener (`listenerguards`)."""
+    """The policy of a rule, by its name, or of its whole route. The effect of a merged policy is
+    found at each listener (`listenerguards`)."""
     found = policytargets.of_rule(view, securitypolicies.POLICIES, at.subject, rule)
     if found is None:
         return None
@@ -40,7 +40,7 @@ def of_rule(view: View, at: Place, rule: str) -> Guard | None:
 
 
 def asked(view: View, own: Place, rules: Iterable[HTTPRouteRule]) -> Iterator[ObjectRef]:
-    """The Services and XBackends that the policies of the rules of a route ask."""
+    """The Services and XBackends that the SecurityPolicies of a route's rules call."""
     for it in rules:
         guard = of_rule(view, own, it.name or "")
         if guard is not None:
@@ -49,7 +49,7 @@ def asked(view: View, own: Place, rules: Iterable[HTTPRouteRule]) -> Iterator[Ob
 
 
 def _merged(view: View, policy: NamespacedName) -> Iterator[Effect]:
-    """What a policy does wherever it is merged."""
+    """The effects of a policy at each listener where it is merged."""
     for it in view.bucket(securitypolicies.MERGING.of_policy, policy):
         yield securitypolicies.EFFECTS.merged(view, policy, it.parent)
 
@@ -65,7 +65,7 @@ def closing(guard: Guard | None, own: nodes.Policies | None, at: Place) -> Probl
 
 
 def joined(guard: Guard | None, own: nodes.Policies | None) -> nodes.Policies | None:
-    """The policies of a route, with those of its policy."""
+    """The guards of a route: its own, and those of its SecurityPolicy."""
     if guard is None:
         return own
     wanted = guard.effect.policies
@@ -84,7 +84,8 @@ def joined(guard: Guard | None, own: nodes.Policies | None) -> nodes.Policies | 
 
 
 def twice(guard: Guard, own: nodes.Policies | None) -> str:
-    """What both a filter and the policy ask for, of which there can be one; empty if nothing."""
+    """What both a filter and the policy ask for, although only one is possible; empty if
+    nothing."""
     wanted = guard.effect.policies
     if own is None:
         return ""

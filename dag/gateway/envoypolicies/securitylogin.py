@@ -1,14 +1,14 @@
 """The login of a SecurityPolicy (OpenID Connect): who may pass, and what signs the cookies.
 
-What cannot be built closes the routes of the policy. What Envoy is told of secrets (`secrets`) and
-what routes are told (`required`) are told apart, so a new secret changes no route, and none stands
-in one. Elsewhere: the endpoints of the provider (`loginprovider`).
+A login that cannot be built closes the routes of the policy. The secrets for Envoy (`secrets`) and
+what routes read (`required`) are separate, so a new secret changes no route, and no route contains
+one. Elsewhere: the endpoints of the provider (`loginprovider`).
 
-The key of the cookies is derived (`signing`) from the secret of the client and the name of
-the policy. So it is the same on every replica and after every restart without a thing that is kept
-and could be lost; the cookies of one policy are worth nothing at another one; and whoever replaces
-the secret of the client, which is how a leak is ended, ends every login, too. As HMACs are sent to
-users, they can try secrets at home: one that is short is told.
+The key of the cookies is derived (`signing`) from the secret of the client and the name of the
+policy. So it is the same on every replica and after every restart, and nothing has to be stored
+that could be lost; the cookies of one policy are not valid for another; and replacing the client
+secret, as after a leak, ends every login. Users get HMACs, so they can guess secrets offline: a
+short secret is reported.
 """
 
 import re
@@ -42,7 +42,7 @@ LOGOUT = "/logout"
 OPENID = "openid"
 """The scope that makes a login one of OpenID Connect."""
 SHORT_SECRET = 16
-"""Bytes; a shorter secret may be guessed by who has a cookie."""
+"""Bytes; whoever has a cookie may guess a shorter secret."""
 _REDIRECT = re.compile(
     r"(?i:https?|%REQ\(x-forwarded-proto\)%)://"
     r"(?i:[a-z0-9.-]+|\[[0-9a-f:.]+\]|%REQ\(:authority\)%)(?::[0-9]{1,5})?(/[!-~]*)"
@@ -53,7 +53,7 @@ _COOKIE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,200}")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The secrets of a policy, or why they cannot be had; and what is told beside."""
+    """The secrets of a policy, or why they are not available; and remarks."""
 
     known: nodes.LoginSecrets | Problem
     told: tuple[Problem, ...] = ()
@@ -61,7 +61,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The same without secrets: equal while these are renewed."""
+    """A `Reading` without the secrets: it stays equal when these are renewed."""
 
     refusal: Problem | None = None
     told: tuple[Problem, ...] = ()
@@ -114,7 +114,7 @@ def client_id(view: View, key: NamespacedName) -> str | Problem:
 
 
 def required(view: View, own: Place, spec: SecurityPolicySpec) -> Findings[nodes.Login]:
-    """What routes are told; Refused if something of it cannot be had."""
+    """The login that routes ask for; Refused if something of it is not available."""
     assert spec.oidc is not None
     written, at = spec.oidc, own.at("oidc")
     key = policymerging.source(own, "oidc")
@@ -208,7 +208,7 @@ def _logout(at: Place, path: str, callback: str) -> str:
 def _cookies(
     at: Place, policy: NamespacedName, written: crd.LoginCookieNames | None
 ) -> nodes.LoginCookies:
-    """Names that other policies do not have, which are the same after every restart."""
+    """Names of cookies that are unique to the policy and the same after every restart."""
     given = written or crd.LoginCookieNames()
     suffix = blake2b(f"{KIND}/{policy}".encode(), digest_size=4).hexdigest()
     made = nodes.LoginCookies(
@@ -251,7 +251,7 @@ def _denied(at: Place, written: crd.DenyRedirect | None) -> Iterator[nodes.Heade
 
 
 def _passed(at: Place, spec: SecurityPolicySpec) -> Iterator[nodes.HeaderMatch]:
-    """Requests with a token in a header; Refused where nobody verifies each of these tokens."""
+    """Requests that pass by a token in a header; Refused if not every such token is verified."""
     assert spec.oidc is not None
     if not spec.oidc.pass_through_auth_header:
         return

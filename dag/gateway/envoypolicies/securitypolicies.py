@@ -1,9 +1,9 @@
 """What a SecurityPolicy means: guards of routes, or that these are closed (Envoy Gateway 1.9).
 
-What guards something and cannot be built, or is not known here, closes the routes of the policy;
-everything that is wrong with it is told. What routes read of it (`EFFECTS`) and what its owner is
-told are told apart. Elsewhere: which policy is for which route (`policytargets`), how it becomes
-part of one (`securityguards`).
+A guard that cannot be built, or is not known here, closes the routes of the policy; everything that
+is wrong with it is reported. What routes read of it (`EFFECTS`) and its status are separate.
+Elsewhere: which policy is for which route (`policytargets`), how it becomes part of one
+(`securityguards`).
 """
 
 from crds.envoygateway.securitypolicy import PolicyCORS, PolicyCSRF, SecurityPolicySpec
@@ -38,11 +38,11 @@ class Effect:
 
     policies: nodes.Policies = nodes.Policies()
     is_closed: bool = False
-    """They answer an error: something guards them that is not served."""
+    """The routes answer an error: something guards them that is not served."""
     spares_streams: bool = False
-    """Nothing of what is not served says who may connect."""
+    """No unserved part of the policy says who may connect."""
     leads_to: tuple[ObjectRef, ...] = ()
-    """The Services and XBackends that are asked, sorted."""
+    """The Services and XBackends that guards call, sorted."""
 
 
 CLOSED = Effect(is_closed=True)
@@ -50,7 +50,7 @@ _OF_REQUESTS = Effect(is_closed=True, spares_streams=True)
 
 
 def _effect(view: View, spec: SecurityPolicySpec, own: Place) -> Findings[Effect | None]:
-    """What it asks for; None if a part of it cannot be built that may be for streams, too."""
+    """The effect of a policy; None if a part cannot be built that may be meant for streams, too."""
     policies = yield from _policies(view, spec, own)
     if policies is None:
         return _OF_REQUESTS if spec.authorization is None else None
@@ -122,5 +122,5 @@ EFFECTS = Effects(Ancestry(POLICIES, MERGING.is_merging), _effect, CLOSED, mergi
 
 
 def ref(policy: NamespacedName) -> ObjectRef:
-    """A policy, among objects of all kinds."""
+    """The reference to a policy."""
     return ObjectRef(KIND, *policy)

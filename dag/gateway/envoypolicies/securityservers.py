@@ -1,4 +1,4 @@
-"""The external authorization of a SecurityPolicy: the server that decides, and what it is told.
+"""External authorization of a SecurityPolicy: the server that decides, and what it receives.
 
 A server that cannot be found closes the routes of the policy.
 """

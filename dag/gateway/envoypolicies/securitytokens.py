@@ -1,8 +1,8 @@
-"""The tokens of a SecurityPolicy: which providers it names, and where their keys come from.
+"""The tokens (JWTs) of a SecurityPolicy: its providers, and where their keys come from.
 
-What Envoy is told of the providers (`providers`) and what routes are told are told apart, so an
-edit of issuers or keys concerns no route. A policy of which one provider cannot be built closes its
-routes; one that lacks the keys of some providers takes the tokens of the others.
+The providers for Envoy (`providers`) and what routes read (`required`) are separate, so an edit of
+issuers or keys affects no route. A policy of which one provider cannot be built closes its routes;
+one that lacks the keys of some providers takes the tokens of the others.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -55,13 +55,13 @@ def providers(view: View, key: NamespacedName) -> tuple[nodes.JwtProvider, ...] 
 
 
 def payloads(key: NamespacedName, written: crd.PolicyTokens | None) -> Mapping[str, str]:
-    """Under which key the claims of the tokens of each provider are kept."""
+    """By provider: the key under which the claims of its tokens are kept for rules."""
     named = written.providers if written is not None else ()
     return {it.name: f"{KIND}/{key}/{it.name}" for it in named}
 
 
 def source(own: Place, spec: SecurityPolicySpec) -> NamespacedName:
-    """Under which key the tokens of a policy are read, or those of two that are merged."""
+    """The key under which the tokens of a policy, or of two merged ones, are read."""
     fields = ("jwt", "authorization") if spec.authorization is not None else ("jwt",)
     return policymerging.source(own, *fields)
 
@@ -69,7 +69,7 @@ def source(own: Place, spec: SecurityPolicySpec) -> NamespacedName:
 def required(
     view: View, key: NamespacedName, written: crd.PolicyTokens, at: Place
 ) -> Findings[nodes.Jwt]:
-    """What routes are told; Refused if no tokens can be verified."""
+    """The tokens that routes require; Refused if no tokens can be verified."""
     found = view.ask(providers, key)
     if isinstance(found, Problem):
         raise Refused(found)
@@ -111,7 +111,7 @@ def _providers(
 
 
 def _provider(at: Place, written: crd.PolicyTokenProvider, payload: str) -> nodes.JwtProvider:
-    """Named by its content, so that equal ones are one."""
+    """A provider, named by its content, so that equal ones are one."""
     made = nodes.JwtProvider(
         name="",
         jwks=_keys(at, written),

@@ -1,4 +1,4 @@
-"""What a BackendTrafficPolicy says of the bodies of requests.
+"""The limit on request bodies of a BackendTrafficPolicy.
 
 A limit that cannot be kept closes the routes. Source: Envoy Gateway 1.9.
 """

@@ -1,6 +1,7 @@
-"""What a BackendTrafficPolicy says of faults and of compression.
+"""Fault injection and compression of a BackendTrafficPolicy.
 
-Neither limits anything, so what cannot be is left out and told. Source: Envoy Gateway 1.9.
+Neither limits anything, so what cannot be served is left out, and reported. Source: Envoy Gateway
+1.9.
 """
 
 from collections.abc import Mapping
@@ -44,7 +45,7 @@ def fault(found: faults.FaultInjection | None, own: Place) -> Findings[nodes.Fau
 
 
 def _delay(found: faults.FaultDelay | None) -> tuple[float | None, int]:
-    """The seconds, and of how many requests of a million; None for no delay."""
+    """The delay in seconds, and how many requests of a million have it; None for no delay."""
     if found is None:
         return None, nodes.MILLION
     delay = min(durations.seconds(found.fixed_delay), durations.LONGEST)

@@ -1,10 +1,10 @@
 """The rates of requests that a BackendTrafficPolicy allows, by each Envoy and for all together.
 
-Rules of global limits are told apart from their numbers, as those of RateLimitFilters are: routes
-have the rules, and the rate limit service is told the numbers, so an edit of a number concerns no
-route. A rule is known by its conditions and its unit, for it has no name. A limit that cannot be
-kept closes the routes. Source: Envoy Gateway 1.9. Elsewhere: which requests are counted
-(`limitselectors`), who counts (`dag.counting`).
+Rules of global limits and their numbers are separate, as those of RateLimitFilters are: routes have
+the rules, and the rate limit service gets the numbers, so an edit of a number affects no route. A
+rule has no name, so its conditions and its unit identify it. A limit that cannot be kept closes the
+routes. Source: Envoy Gateway 1.9. Elsewhere: which requests are counted (`limitselectors`), who
+counts (`dag.counting`).
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ from dag.problems.places import Place
 KIND = "BackendTrafficPolicy"
 
 MOST_COST = 1_000_000_000
-"""As much as Envoy counts for a request."""
+"""The highest cost that Envoy counts for one request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,14 +33,14 @@ class Meaning:
     """The global limits of a policy."""
 
     limits: tuple[nodes.Limit, ...] | Problem
-    """What its routes have; a problem if that cannot be built."""
+    """The limits of its routes; a problem if they cannot be built."""
     counted: tuple[nodes.CountedRule, ...] = ()
-    """What the rate limit service is told."""
+    """The rules with their numbers, for the rate limit service."""
 
 
 @query
 def meaning(view: View, key: NamespacedName) -> Meaning | None:
-    """The global limits of a policy; None if it has none, or is not there."""
+    """The global limits of a policy; None if it has none, or does not exist."""
     found = view.read(tables.TRAFFIC_POLICIES, key)
     if found is None or isinstance(found, UnreadPolicy) or found.spec.rate_limit is None:
         return None
@@ -55,7 +55,7 @@ def meaning(view: View, key: NamespacedName) -> Meaning | None:
 
 
 def counted(view: View, key: NamespacedName) -> tuple[nodes.CountedRule, ...]:
-    """What the rate limit service is told of a policy."""
+    """The rules of a policy with their numbers, for the rate limit service."""
     found = view.ask(meaning, key)
     return found.counted if found is not None else ()
 
@@ -109,7 +109,7 @@ def _names(
     rules: Iterable[tuple[tuple[nodes.CountedEntry, ...], nodes.LimitUnit]],
     owners: list[ObjectRef],
 ) -> list[str]:
-    """Of rules, each as it is called in the policy that has it."""
+    """The name of each rule: the one that it has in the policy that it comes from."""
     of_each: defaultdict[ObjectRef, list[object]] = defaultdict(list)
     for owner, it in zip(owners, rules, strict=True):
         of_each[owner].append(it)
@@ -118,7 +118,7 @@ def _names(
 
 
 def local(found: crd.PolicyRateLimit | None, own: Place) -> nodes.LocalLimits | None:
-    """How many requests each Envoy lets pass; Refused if that cannot be kept."""
+    """The limits that each Envoy enforces by itself; Refused if one cannot be enforced."""
     if found is None or found.local is None or not found.local.rules:
         return None
     at, rules = own.at("rateLimit").at("local"), found.local.rules
@@ -148,7 +148,7 @@ def _local(
 def _conditions(
     rules: tuple[crd.LimitRule, ...], places: list[Place], at: Place
 ) -> list[tuple[nodes.CountedEntry, ...]]:
-    """Of each rule."""
+    """The conditions of each rule; Refused if there are too many of them together."""
     found = [limitselectors.entries(it, place) for it, place in zip(rules, places, strict=True)]
     number = sum(len(it) for it in found)
     if number > limitselectors.MOST_CONDITIONS:
@@ -159,7 +159,7 @@ def _conditions(
 
 
 def _cost(found: crd.CostSource | None, at: Place, field: str) -> int | None:
-    """What is counted; None if that is not said. What metadata say is refused as not served."""
+    """The cost of a request; None if it is not set. A cost from metadata is not served: Refused."""
     if found is None:
         return None
     place = at.at("cost").at(field).at("number")
@@ -182,6 +182,6 @@ def _used(key: NamespacedName, found: Meaning) -> Iterator[tuple[tuple[()], Obje
 USED: Index[tuple[()], ObjectRef] = Index(
     "BackendTrafficPolicies with global limits", meaning, _used
 )
-"""Those that are in use."""
+"""The BackendTrafficPolicies with global limits that are in use."""
 
 INDEXES = (USED,)

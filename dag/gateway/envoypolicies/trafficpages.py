@@ -1,4 +1,4 @@
-"""What clients get in place of some answers, as a BackendTrafficPolicy says.
+"""Response overrides of a BackendTrafficPolicy: what clients get instead of some answers.
 
 An entry that cannot be built is left out, and told. Source: Envoy Gateway 1.9.
 """
@@ -121,7 +121,8 @@ def _values(found: Iterable[tuple[str, str]], at: Place) -> Iterator[tuple[str, 
 
 
 def _location(found: overrides.OverrideRedirect, at: Place) -> nodes.Value:
-    """Where a client is sent, as the value of a header; what is absent is as it was requested."""
+    """The target of a redirect, as the value of `Location`; absent parts are those of the
+    request."""
     path: str | nodes.Operator = _PATH
     if found.path is not None:
         if found.path.replace_full_path is None:
@@ -138,7 +139,7 @@ def _location(found: overrides.OverrideRedirect, at: Place) -> nodes.Value:
 
 
 def _is_new_place(found: overrides.OverrideRedirect) -> bool:
-    """Whether the port of the request is not that of the new place."""
+    """Whether a redirect sets scheme or port, so that the port of the request must not be kept."""
     return found.scheme is not None or found.port is not None
 
 

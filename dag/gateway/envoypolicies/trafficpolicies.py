@@ -1,8 +1,8 @@
 """What a BackendTrafficPolicy means for routes and their clusters (Envoy Gateway 1.9).
 
-What limits something and cannot be kept closes the routes of the policy. What an HTTPRoute says
-itself of timeouts and retries comes first, field by field. Elsewhere: which policy is for which
-route (`policytargets`), how it becomes part of one (`routeshaping`).
+A limit that cannot be enforced closes the routes of the policy. Timeouts and retries of an
+HTTPRoute itself take precedence, field by field. Elsewhere: which policy is for which route
+(`policytargets`), how it becomes part of one (`routeshaping`).
 """
 
 from crds.envoygateway import backendtrafficpolicy as crd
@@ -40,9 +40,9 @@ MERGING = Merging(
 """Envoy Gateway 1.9 counts by the global limits of both policies, each under its own names."""
 
 RETRY_ON = ("connect-failure", "refused-stream", "unavailable", "cancelled")
-"""Envoy's words for the failures after which is tried again, if a policy names none."""
+"""Envoy's names of the failures after which a request is retried, if a policy names none."""
 RETRIED = 503
-"""And the status code."""
+"""The status code after which a request is retried, if a policy names none."""
 _BY_CODE = "retriable-status-codes"
 
 
@@ -51,7 +51,7 @@ class Traffic:
     """What a policy does to its routes."""
 
     is_closed: bool = False
-    """They answer an error: something limits them that is not served."""
+    """The routes answer an error: something limits them that is not served."""
     timeout: float | None = None
     idle_timeout: float | None = None
     retry: nodes.Retry | None = None
@@ -76,12 +76,13 @@ Limits = tuple[nodes.Limit, ...] | None
 
 
 def is_uncounted(action: nodes.Action, limits: Limits) -> bool:
-    """Whether limits cannot be kept: Envoy asks no service about a request that it answers."""
+    """Whether limits cannot be enforced: Envoy asks no service about requests that it answers
+    itself."""
     return isinstance(action, nodes.Respond) and _is_limited(action) and bool(limits)
 
 
 def _is_limited(action: nodes.Action) -> bool:
-    """Redirects are not, nor what rules answer that lead nowhere."""
+    """Whether limits are meant for an action: not for redirects, nor for errors of broken rules."""
     return not isinstance(action, nodes.Redirect) and action not in _ERRORS
 
 
@@ -109,7 +110,8 @@ def _joined(route: nodes.Route, wanted: nodes.Policies) -> nodes.Policies | None
 
 
 def stream(found: nodes.Stream, traffic: Traffic) -> nodes.Stream:
-    """A stream as a policy wants it: its clusters; hashes need a request."""
+    """A stream with clusters as a policy wants them; without consistent hashing: that needs
+    requests."""
     upstream = traffic.upstream
     if upstream.balancing == "Maglev":
         upstream = replace(upstream, balancing=None)
@@ -144,7 +146,7 @@ def _backend(own: nodes.Backend, found: Upstream) -> nodes.Backend:
 def _traffic(
     view: View, spec: crd.BackendTrafficPolicySpec, own: Place
 ) -> Findings[Traffic | None]:
-    """What the policy does; None if a limit cannot be kept."""
+    """What the policy does; None if a limit cannot be enforced."""
     http = spec.timeout.http if spec.timeout is not None else None
     balancer = spec.load_balancer
     at = own.at("loadBalancer").at("consistentHash")

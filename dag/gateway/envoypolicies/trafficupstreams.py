@@ -1,6 +1,6 @@
 """What a BackendTrafficPolicy says of clusters: balancing, circuit breakers, health, connections.
 
-Where a time may not be zero, zero is the default. Source: Envoy Gateway 1.9.
+A duration of zero means the default where zero makes no sense. Source: Envoy Gateway 1.9.
 """
 
 import math
@@ -19,7 +19,7 @@ from dag.problems.places import Findings, Place
 from dag.values import durations, headers
 
 LONGEST_CHECK = 60.0
-"""Seconds: while the first check is awaited, no request is served."""
+"""The longest time of a check in seconds: no request is served before the first one has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +58,21 @@ def applied(cluster: nodes.Cluster, found: Upstream) -> nodes.Cluster:
 
 
 _GRPC = ("h2", "h2c")
-"""The protocols of backends that Envoy can ask by gRPC; other clusters with it are refused."""
+"""Protocols for which Envoy takes gRPC health checks; it refuses other clusters that have them."""
 
 
 def asks_by_grpc(found: Upstream) -> bool:
-    """Whether endpoints are asked by gRPC whether they are healthy."""
+    """Whether a policy asks for gRPC health checks."""
     return found.health_check is not None and found.health_check.grpc_service is not None
 
 
 def is_checked(cluster: nodes.Cluster, found: Upstream) -> bool:
-    """Whether a check of a policy, if it has one, can be made at a cluster."""
+    """Whether a cluster can have the health check of a policy, if there is one."""
     return not asks_by_grpc(found) or cluster.protocol in _GRPC
 
 
 def upstream(spec: crd.BackendTrafficPolicySpec, own: Place) -> Findings[Upstream]:
-    """What a policy says of clusters; what cannot be is left out."""
+    """What a policy says of clusters; what cannot be served is left out."""
     balancer, checks = spec.load_balancer, spec.health_check
     active = checks.active if checks is not None else None
     passive = checks.passive if checks is not None else None
@@ -96,7 +96,7 @@ def upstream(spec: crd.BackendTrafficPolicySpec, own: Place) -> Findings[Upstrea
 
 
 def _table_size(spec: crd.BackendTrafficPolicySpec, own: Place) -> Findings[int | None]:
-    """The size of the table of hashes, if it is another one than Envoy's own."""
+    """The size of the hash table, if it is not Envoy's default."""
     hashes = spec.load_balancer.consistent_hash if spec.load_balancer is not None else None
     if hashes is None or hashes.table_size == _USUAL_TABLE:
         return None
@@ -131,7 +131,7 @@ def positive(text: str | None) -> float | None:
 
 
 def hashed(found: crd.ConsistentHash | None, at: Place) -> Findings[tuple[nodes.HashPolicy, ...]]:
-    """What of a request is hashed; what cannot be is left out."""
+    """The parts of a request that are hashed; what cannot be is left out."""
     if found is None:
         return ()
     if found.type == "SourceIP":
