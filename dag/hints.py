@@ -1,10 +1,9 @@
 """Which name was probably meant where an object is not found.
 
-Only where everything belongs to one user: on one machine, and offline (`GIVEN`). In a cluster the
-author of an object may not be allowed to list the Secrets of a namespace, or anything of another
-one, so a status names nothing that its author did not. And there the names of a namespace would
-concern each reference that leads nowhere: a status would change with objects that it has nothing
-to do with.
+Hints are given only where everything belongs to one user: on one machine, and offline (`GIVEN`). In
+a cluster the author of an object may not be allowed to list the Secrets of a namespace, or anything
+of another one, so a status names nothing that its author did not. And each broken reference would
+depend on all names of its namespace: a status would change with unrelated objects.
 """
 
 import difflib
@@ -18,7 +17,7 @@ GIVEN: Table[tuple[()], bool] = Table("hints given")
 """True where names may be told; else no row."""
 
 _MOST = 1000
-"""Names among which is looked: in a larger namespace there is no hint."""
+"""The most names that are searched: in a larger namespace there is no hint."""
 
 
 def _name(key: NamespacedName, _: object) -> Iterator[tuple[str, str]]:
@@ -35,7 +34,7 @@ NAMES: Mapping[str, Index[str, str]] = {
 """By kind: the names of each namespace."""
 
 PLAN = Plan(indexes=tuple(NAMES.values()))
-"""What an engine maintains beside the rules, where `GIVEN` is written."""
+"""The indexes that an engine needs in addition to the rules if `GIVEN` is written."""
 
 
 def hint(view: View, missing: ObjectRef) -> str:
@@ -48,7 +47,8 @@ def hint(view: View, missing: ObjectRef) -> str:
 
 @query
 def _near(view: View, missing: ObjectRef) -> str:
-    """The most similar name in the namespace. A query, so that other names wake nobody else."""
+    """The most similar name in the namespace. A query, so that other names do not wake the
+    caller."""
     index = NAMES[missing.kind]
     if view.count(index, missing.namespace) > _MOST:
         return ""

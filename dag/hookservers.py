@@ -1,7 +1,7 @@
-"""How the extensions of a ContourConfiguration are reached, and what its author is told of them.
+"""Extensions of a ContourConfiguration: how they are reached, and problems with them.
 
-A Secret that is missing or cannot serve leaves an extension unreachable: nothing is asked over a
-connection that is less protected than it is to be.
+If a Secret is missing or cannot be used, the extension is not called: no request goes over a
+connection with less protection than configured.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from dag.references import secrets, trust
 
 
 class Troubles(NamedTuple):
-    """What is wrong with the answers of an extension, and what is taken but worth to know."""
+    """Errors in the answers of an extension, and remarks on answers that are used."""
 
     errors: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
@@ -31,7 +31,8 @@ TROUBLES: Table[str, Troubles] = Table("troubles of extensions")
 UNFINISHED: Table[ObjectRef, tuple[str, ...]] = Table(
     "objects that extensions keep waiting", tables.TOLD_OF_OBJECTS
 )
-"""What an object is told of its hosts that extensions shape, sorted; no row if nothing."""
+"""By object: messages about its hosts that wait for extensions, sorted; no row if there are
+none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,9 @@ class Connection:
 
     server: nodes.HookServer
     authorities: bytes | None = None
-    """Certificates in PEM that sign the extension's; None without TLS."""
+    """The authorities that sign the extension's certificate, in PEM; None without TLS."""
     certificate: nodes.Secret | None = None
-    """What we show."""
+    """The client certificate that we show."""
     refusal: str = ""
     """Why it cannot be reached at all."""
 
@@ -70,7 +71,7 @@ def connection(view: View, name: str) -> Connection | None:
 
 
 def _authorities(view: View, key: NamespacedName) -> bytes | None:
-    """Envoy Gateway's users write them into `tls.crt`."""
+    """The authorities in a Secret: `ca.crt`, or `tls.crt`, where Envoy Gateway's users put them."""
     found = view.read(tables.SECRETS, key)
     if found is None:
         return None
@@ -78,7 +79,7 @@ def _authorities(view: View, key: NamespacedName) -> bytes | None:
 
 
 def _refusals(view: View, tls: nodes.HookTls) -> Iterator[tuple[str, str]]:
-    """The field, and why what it names cannot serve."""
+    """The fields whose Secrets cannot be used, and why."""
     why = trust.authorities_refusal(_authorities(view, tls.authorities))
     if why is not None:
         yield "certificateRef", f"Secret {tls.authorities} {why}"
@@ -104,7 +105,7 @@ def told(view: View, spec: Place) -> Iterator[Problem]:
 
 
 def remarked(view: View, spec: Place) -> Iterator[Problem]:
-    """What is told of answers that are taken."""
+    """Remarks on answers that are used."""
     found = view.ask(servers, ())
     for index, server in enumerate(found):
         for text in (view.read(TROUBLES, server.name) or Troubles()).remarks:

@@ -1,7 +1,7 @@
 """Services without EndpointSlices, found by the DNS of the host: only where `contour run` asks it.
 
-The graph resolves nothing. While `endpoints` needs the addresses of a Service, there is an answer
-of `wanted`, and the process writes what the host's resolver says into rows (`contour.hostdns`).
+The rules resolve no names. While `endpoints` needs the addresses of a Service, `wanted` has an
+answer for it, and the process writes what the host's resolver says into rows (`contour.hostdns`).
 Kubernetes gives the endpoints of a Service the number of its targetPort; so do these rules.
 """
 
@@ -19,11 +19,11 @@ IN_USE: Table[tuple[()], bool] = Table("host DNS in use")
 """Whether the process asks the resolver of the host."""
 
 ADDRESSES: Table[NamespacedName, tuple[str, ...]] = Table("addresses by host DNS")
-"""IP addresses of a Service, sorted, as the resolver has said last."""
+"""IP addresses of a Service, sorted, from the last answer of the resolver."""
 
 FAULTS: Table[NamespacedName, str] = Table("faults of host DNS")
-"""Why the names of a Service do not resolve, for people. Apart from the addresses, so that
-addresses that change concern nobody but Envoy."""
+"""Why the names of a Service do not resolve, for people. A table apart from the addresses, so that
+changed addresses affect only Envoy."""
 
 
 class Found(NamedTuple):
@@ -37,7 +37,7 @@ class Found(NamedTuple):
 def names(service: NamespacedName) -> Iterator[str]:
     """The names under which a Service is looked for, in this order.
 
-    `NAME.NAMESPACE` is none of them: namespaces may be called as top-level domains are.
+    `NAME.NAMESPACE` is not among them: a namespace may have the name of a top-level domain.
     """
     yield f"{service.name}.{service.namespace}.svc"
     if service.namespace == "default":
@@ -46,7 +46,7 @@ def names(service: NamespacedName) -> Iterator[str]:
 
 @query
 def wanted(view: View, service: NamespacedName) -> bool:
-    """There is an answer while a rule needs the addresses of the Service."""
+    """Always True: that there is an answer says that a rule needs the addresses of the Service."""
     return True
 
 
@@ -70,13 +70,12 @@ def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
 
 
 def _number(port: ServicePort) -> int:
-    """On which port endpoints listen. The name of a targetPort is one of a container's: then, as
-    if there were none, the Service's own number."""
+    """The port on which endpoints listen. If targetPort is absent, or names a port of a container,
+    it is the Service's own port."""
     target = port.target_port
     return target if isinstance(target, int) and 1 <= target <= 65535 else port.port
 
 
 def fault(view: View, service: NamespacedName) -> str:
-    """Why a Service has no endpoints that the resolver was asked for; empty if there is nothing to
-    be told."""
+    """Why the resolver has no addresses of a Service; empty if it has some, or is not asked."""
     return (view.read(FAULTS, service) or "") if view.read(IN_USE, ()) else ""

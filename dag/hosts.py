@@ -1,9 +1,10 @@
 """The merge: what the three APIs want for one host becomes one virtual host.
 
-This text is the precedence: the Gateway API beats HTTPProxy, which beats Ingress, wherever their
-routes match the same requests; where they do not, all of them serve. The same holds for how TLS
-is terminated. Where routes of the Gateway API are ordered by their own host names, those of the
-others stay behind each whose match is at least as specific. This module alone knows all three.
+The precedence is: the Gateway API beats HTTPProxy, which beats Ingress, wherever their routes match
+the same requests; where they do not, all of them are served. The same holds for how TLS is
+terminated. Routes of the Gateway API are ordered by their own host names first; routes of the other
+APIs come after each of these whose match is at least as specific. This module alone knows all
+three.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,8 +28,8 @@ from dag.values import hostnames, regexes
 def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     """What happens to requests for a host.
 
-    The host of a Gateway's listener may be without routes: a wider one must not answer for it. The
-    widest of all needs no such guard on plain HTTP, unless its listener has filters.
+    The host of a Gateway's listener exists even without routes: a wider one must not answer for it.
+    The host `*` does not need that on plain HTTP, unless its listener has filters.
     """
     wanted = _wanted(view, key)
     names = gateway_hosts.server_names(view, key)
@@ -125,7 +126,7 @@ def _is_filtered(view: View, key: nodes.HostKey) -> bool:
 def _with_guarded_stream(
     view: View, key: nodes.HostKey, host: nodes.SecureHost
 ) -> nodes.SecureHost:
-    """What closes the routes of a host closes its stream."""
+    """The host; its stream is closed if the routes of the host are closed."""
     if host.stream is None:
         return host
     is_closed = servedlisteners.is_closed(view, key) or _is_closed(view, _claim(view, key))
@@ -133,11 +134,12 @@ def _with_guarded_stream(
 
 
 CLOSED = nodes.Respond(503)
-"""What a host answers whose guard is not served yet."""
+"""The answer of a host whose guard is not served."""
 
 
 def _fallback(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
-    """For clients that send no name, or one that nobody has: where a host is to serve them."""
+    """TLS for clients without a server name, or with an unknown one, if a host wants to serve
+    them."""
     secret = view.ask(settings.fallback_certificate, ())
     if key.host != hostnames.EVERY or secret is None or not view.count(FALLBACKS, key.host):
         return None
@@ -163,7 +165,7 @@ def _wanted(view: View, key: nodes.HostKey) -> _Wanted:
 
 
 def beaten(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Route, nodes.Route]]:
-    """The routes that are left out because another one has their requests, each with that one.
+    """The routes that are left out because another one takes their requests, each with that one.
 
     Computed when it is asked for: `contour analyze` does.
     """
@@ -176,7 +178,7 @@ def beaten(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Route, nodes.
 
 
 def _in_order(wanted: _Wanted) -> tuple[nodes.Route, ...]:
-    """Without those that another takes every request from; calls, which nothing else is, first."""
+    """The routes without those that get no request; routes for gRPC calls alone come first."""
     if len(every := tuple(wanted.every)) < 2:
         return every
     kept = {id(it) for it in _unbeaten(every)}
@@ -188,9 +190,9 @@ def _in_order(wanted: _Wanted) -> tuple[nodes.Route, ...]:
 
 
 def _unbeaten(wanted: Iterable[nodes.Route]) -> Iterable[nodes.Route]:
-    """The routes that no earlier one takes every request from.
+    """The routes to which earlier ones leave some requests.
 
-    A string prefix of one API covers the same prefix in path elements of the next.
+    A string prefix of one API covers the same prefix in path segments of the next.
     """
     first: dict[nodes.Match, nodes.Route] = {}
     for route in wanted:
@@ -207,13 +209,13 @@ def _covering(route: nodes.Route, first: Mapping[nodes.Match, nodes.Route]) -> n
 
 
 def _closed(route: nodes.Route) -> nodes.Route:
-    """To send a client elsewhere opens nothing."""
+    """The route, answering 503; a redirect stays, for it opens nothing."""
     return route if isinstance(route.action, nodes.Redirect) else replace(route, action=CLOSED)
 
 
 def _asked(view: View, route: nodes.Route, claim: nodes.Claim) -> nodes.Route:
-    """An HTTPProxy decides who is asked for authorization of its own routes. For those of the other
-    APIs the service of the configuration is asked, if it is asked of every host."""
+    """The route with its authorization. An HTTPProxy decides over its own routes. For those of the
+    other APIs, the service of the configuration is asked, if it is for every host."""
     if route.origin.kind == "HTTPProxy":
         return route
     if claim.is_unasked and view.ask(defaults.is_unauthorized, ()):
@@ -228,19 +230,20 @@ def _asked(view: View, route: nodes.Route, claim: nodes.Claim) -> nodes.Route:
 
 
 def _is_closed(view: View, claim: nodes.Claim | None) -> bool:
-    """Whether a guard is not served, of the host or of every host that does not opt out of it."""
+    """Whether a guard is not served: one of the host, or one of every host that this host does not
+    opt out of."""
     if view.ask(settings.is_closed, ()) or (claim is not None and claim.is_closed):
         return True
     return view.ask(defaults.is_unauthorized, ()) and not (claim is not None and claim.is_unasked)
 
 
 def _claim(view: View, key: nodes.HostKey) -> nodes.Claim | None:
-    """What an HTTPProxy says of the host, for the routes of all APIs."""
+    """What an HTTPProxy says of the host; it applies to the routes of all APIs."""
     return view.ask(httpproxy_claims.claim, key.host) if _is_classic(view, key) else None
 
 
 def guarded(view: View, host: nodes.VirtualHost, claim: nodes.Claim | None) -> nodes.VirtualHost:
-    """The host with what stands before all of its routes."""
+    """The host with the guards of all of its routes."""
     if claim is not None and claim.policies is not None:
         return replace(host, policies=claim.policies, jwt_providers=claim.jwt_providers)
     providers = claim.jwt_providers if claim is not None else ()
@@ -251,9 +254,10 @@ def guarded(view: View, host: nodes.VirtualHost, claim: nodes.Claim | None) -> n
 
 
 def _for_one_label(route: nodes.Route, host: str) -> nodes.Route:
-    """The wildcard of Ingress and HTTPProxy stands for one label, that of the Gateway API for any.
+    """Restricts a wildcard of Ingress and HTTPProxy to one label; the Gateway API's stands for any.
 
-    Envoy's stands for any, so the others look at the host again (Ingress, "Hostname wildcards").
+    Envoy's stands for any, so routes of these APIs match the host again (Ingress, "Hostname
+    wildcards").
     """
     if host == hostnames.EVERY or route.origin.kind not in _ONE_LABEL:
         return route
@@ -269,7 +273,7 @@ _ONE_LABEL = frozenset({"Ingress", "HTTPProxy"})
 
 @query
 def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
-    """Where Ingress and HTTPProxy place a host: on plain HTTP, behind TLS, both or nowhere."""
+    """The listeners of a host of Ingress and HTTPProxy: plain HTTP, TLS, both or none."""
     claims = [
         claim
         for asked in (httpproxy_claims.claim, ingress_claims.claim)
@@ -288,7 +292,8 @@ def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
 
 @query
 def unserved_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
-    """Where a host that is to have TLS has none: no wider one may take its requests instead.
+    """Listeners on which a host lacks the TLS that it asks for: no wider host may take its
+    requests.
 
     A certificate that is missing must not lead them past what guards the host. Where connections
     are no requests, or those of a wider host are none, they are closed (`secure_host`).
@@ -301,7 +306,7 @@ def unserved_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
 
 
 def _classic_routes(view: View, key: nodes.HostKey) -> Iterator[nodes.Route]:
-    """Those of HTTPProxy, then those of Ingress."""
+    """The routes of HTTPProxy, then those of Ingress."""
     if not _is_classic(view, key):
         return
     is_secure = _is_at(key, view.ask(listeners.secure_listener, ()))
@@ -312,7 +317,7 @@ def _classic_routes(view: View, key: nodes.HostKey) -> Iterator[nodes.Route]:
 
 
 def _is_classic(view: View, key: nodes.HostKey) -> bool:
-    """Whether hosts of Ingress and HTTPProxy live there."""
+    """Whether hosts of Ingress and HTTPProxy are on the listener of the key."""
     both = (listeners.plain_listener, listeners.secure_listener)
     return any(_is_at(key, view.ask(it, ())) for it in both)
 
@@ -347,7 +352,7 @@ CLASSIC_LISTENERS: Index[nodes.ListenerKey, None] = Index(
 
 @entrypoints.has_classic_hosts.answer
 def has_classic_hosts(view: View, key: nodes.ListenerKey) -> bool:
-    """Whether hosts of Ingress or HTTPProxy live on a listener."""
+    """Whether hosts of Ingress or HTTPProxy are on a listener."""
     return view.count(CLASSIC_LISTENERS, key) > 0
 
 

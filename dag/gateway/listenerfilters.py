@@ -1,8 +1,8 @@
-"""What the filters of a listener do to its requests before they are routed (v1.7, GEP-5224).
+"""Filters of a Gateway's listener, which requests pass before they are routed (v1.7, GEP-5224).
 
 A server decides over each request (`ExternalAuth`), with the fields of the filter of HTTPRoutes
-(`guards`). What cannot be served closes the listener: left out, it would open it. Elsewhere: where
-they stand in Envoy (`filteredlisteners`).
+(`guards`). A filter that cannot be served closes the listener: without it, the listener would be
+open. Elsewhere: where they stand in Envoy (`filteredlisteners`).
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,8 +1,8 @@
-"""How the SecurityPolicy of a listener, or of its Gateway, becomes part of the routes there.
+"""How the SecurityPolicy of a listener, or of its Gateway, is applied to the routes there.
 
-Each route that has none of its own gets it, for the host of a listener may be shared with routes of
-other APIs, which are guarded by what is theirs. A route whose own policy is merged gets what both
-say together.
+It is added to each route without a policy of its own, and not to the host, which may be shared with
+routes of other APIs that have guards of their own. A route whose own policy is merged gets the
+merge of both.
 """
 
 from collections.abc import Iterator
@@ -32,19 +32,20 @@ def of_listener(view: View, owner: ServedListener) -> Guard | None:
 
 
 def is_target(view: View, owner: ServedListener) -> bool:
-    """Whether a policy is for a listener itself, and not for the whole of what has it."""
+    """Whether a policy targets the listener itself, not its whole Gateway or ListenerSet."""
     holder, name = owner.section
     claims = view.ask(securitypolicies.POLICIES.claims, holder)
     return any(it.section == name for it in claims)
 
 
 def closes_streams(view: View, owner: ServedListener) -> bool:
-    """Whether no connection of a listener for streams passes.
+    """Whether a listener for streams closes every connection.
 
-    No guard is served for streams. A policy for the listener itself is to guard it, whatever it
-    says; one of the Gateway if it says who may connect (`authorization`), or if what it says is not
-    known. The other guards of a Gateway look at requests, of which streams have none: Envoy Gateway
-    1.9 applies them to no stream, and to close these would leave no way to have both on a Gateway.
+    No guard is served for streams. A policy that targets the listener closes it, whatever it says;
+    a policy of the Gateway does if it says who may connect (`authorization`), or if that is not
+    known. The other guards of a Gateway look at requests, which streams do not have: Envoy Gateway
+    1.9 does not apply them to streams, and closing these would leave no way to have both on a
+    Gateway.
     """
     guard = of_listener(view, owner) if not owner.is_http else None
     if guard is None:
@@ -53,7 +54,7 @@ def closes_streams(view: View, owner: ServedListener) -> bool:
 
 
 def says_who_connects(found: Effect) -> bool:
-    """Whether a policy says who may connect, or may do so as far as is known here."""
+    """Whether a policy says who may connect, or may say so as far as is known here."""
     if found.is_closed:
         return not found.spares_streams
     return found.policies.access is not None
@@ -72,8 +73,8 @@ def guarded(view: View, route: nodes.Route, guard: Guard | None) -> nodes.Route:
 
 
 def _holding(view: View, route: nodes.Route, guard: Guard | None) -> Guard | None:
-    """What a listener with a policy, or without, makes a part of a route: that policy, or the
-    route's own together with it."""
+    """The guard that a route gets at a listener: the listener's policy, or the route's own merged
+    with it; None if there is none to add."""
     own = next((it for it in route.attached if it.kind == securitypolicies.KIND), None)
     if own is None:
         return guard
@@ -84,8 +85,8 @@ def _holding(view: View, route: nodes.Route, guard: Guard | None) -> Guard | Non
 
 
 def told(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Problem]:
-    """The rules of a route that are closed at listeners of a parent, because they have a guard of
-    which there can be one by a filter, too."""
+    """The rules of a route that are closed at listeners of a parent, because a filter has the same
+    guard as the policy and only one is possible."""
     owners = {it.holder: None for it in parent.sections}
     served = (it for holder in owners for it in view.ask(servedlisteners.served, holder))
     guards = {of_listener(view, it) for it in served if it.section in parent.sections}

@@ -1,7 +1,7 @@
 """Whether each listener of a Gateway or ListenerSet can be served, and why not.
 
-Gateway API, "Listener" and "ListenerConditionType". A bad one hurts no other. Elsewhere: what they
-ask of routes (`listenerspecs`), what makes two of them indistinct (`conflicts`), certificates
+Gateway API, "Listener" and "ListenerConditionType". An invalid one harms no other. Elsewhere: what
+they ask of routes (`listenerspecs`), conflicts between them (`conflicts`), certificates
 (`certificates`), what clients must show (`clients`), the Envoy listeners they make
 (`servedlisteners`), the words of the status (`listenerstatus`).
 """
@@ -40,8 +40,7 @@ class ListenerState:
     spec: ListenerSpec
     is_served: bool
     closing: tuple[Problem, ...] = ()
-    """Why Envoy has it and answers every request with 503: something guards it that cannot be
-    served."""
+    """Why Envoy answers every request on it with 503: something guards it that cannot be served."""
     problems: tuple[Problem, ...] = ()
     secrets: tuple[NamespacedName, ...] = ()
     """The certificates, if it terminates TLS and is served."""
@@ -50,16 +49,17 @@ class ListenerState:
     terminates: bool = False
     """TLS ends here."""
     filters: tuple[nodes.Authorization, ...] = ()
-    """Who decides over each request before it is routed, in this order; if it is served."""
+    """The servers that decide over each request before it is routed, in this order; if it is
+    served."""
 
     @property
     def is_closed(self) -> bool:
-        """Whether Envoy has it and answers every request with 503."""
+        """Whether Envoy answers every request on the listener with 503."""
         return bool(self.closing)
 
     @property
     def is_resolved(self) -> bool:
-        """Whether every reference leads somewhere."""
+        """Whether every reference is resolved."""
         return not any(it.type == ConditionType.ResolvedRefs for it in self.problems)
 
 

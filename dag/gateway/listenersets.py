@@ -1,8 +1,8 @@
 """Whether a ListenerSet may add its listeners to a Gateway of ours (GEP-1713).
 
-The Gateway names the namespaces that sets may come from, and takes none if it says nothing.
-Elsewhere: what becomes of each listener (`listeners`), conflicts (`conflicts`), the words of the
-status (`listenersetstatus`).
+The Gateway names the namespaces that sets may come from; by default it takes none. Elsewhere: what
+becomes of each listener (`listeners`), conflicts (`conflicts`), the words of the status
+(`listenersetstatus`).
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def gateway_ref(key: NamespacedName) -> ObjectRef:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The Gateway of ours that a ListenerSet is for, and why it is not taken, if so."""
+    """The Gateway of ours that a ListenerSet names, and why that does not take it, if so."""
 
     gateway: NamespacedName
     refusal: Problem | None = None
@@ -41,7 +41,7 @@ class Admission:
 
 @query
 def admission(view: View, key: NamespacedName) -> Admission | None:
-    """What became of a ListenerSet; None if no Gateway of ours is meant."""
+    """What became of a ListenerSet; None if it names no Gateway of ours."""
     found = view.read(tables.LISTENER_SETS, key)
     gateway = _parent(found) if found is not None else None
     if gateway is None or not view.ask(selection.is_ours, gateway):
@@ -67,7 +67,7 @@ def gateway_of(view: View, holder: ObjectRef) -> NamespacedName | None:
 
 @query
 def allowed_namespaces(view: View, gateway: NamespacedName) -> ListenerNamespaces:
-    """Where the ListenerSets of a Gateway may come from."""
+    """The namespaces that the ListenerSets of a Gateway may come from."""
     found = view.read(tables.GATEWAYS, gateway)
     allowed = found.spec.allowed_listeners if found is not None else None
     return allowed.namespaces if allowed is not None else ListenerNamespaces()

@@ -1,7 +1,8 @@
 """What the owner of a ListenerSet is told (GEP-1713, "ListenerSetConditionType").
 
-A set is accepted while at least one of its listeners can be served; what is wrong with one is told
-there. A set that its Gateway does not take is told so, and nothing of its siblings.
+A set is accepted while at least one of its listeners can be served; what is wrong with a listener
+is in the status of that listener. The status of a set that its Gateway does not take says so, and
+nothing of other sets.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +21,7 @@ from dag.statuses import Condition, ListenerSetStatus
 
 @query
 def listener_set(view: View, key: NamespacedName) -> ListenerSetStatus | None:
-    """What a ListenerSet is told; None if no Gateway of ours is meant."""
+    """The status of a ListenerSet; None if it names no Gateway of ours."""
     found = view.ask(listenersets.admission, key)
     if found is None:
         return None
@@ -35,7 +36,8 @@ def listener_set(view: View, key: NamespacedName) -> ListenerSetStatus | None:
 
 @query
 def accepted(view: View, key: NamespacedName) -> NamespacedName | None:
-    """The Gateway that counts a ListenerSet as attached: one that takes it, and serves of it."""
+    """The Gateway that counts a ListenerSet as attached: it takes the set and serves a listener of
+    it."""
     found = view.ask(listenersets.admission, key)
     if found is None or found.refusal is not None:
         return None
@@ -44,7 +46,7 @@ def accepted(view: View, key: NamespacedName) -> NamespacedName | None:
 
 
 def _conditions(told: Sequence[Problem]) -> Iterator[Condition]:
-    """What keeps a set from being accepted keeps it from being programmed."""
+    """The conditions of a set; an error of Accepted is one of Programmed, too."""
     yield conditions.condition(ConditionType.Accepted, told, "the listeners are served")
     errors = [it for it in told if it.type == ConditionType.Accepted and it.severity == "error"]
     idle = [

@@ -1,8 +1,8 @@
 """What listeners ask of routes: the part of them that attachment depends on.
 
-Of a Gateway's own and of a ListenerSet's alike. Apart from what serves them (`listeners`): a
-certificate that breaks must not make thousands of routes attach anew, and a broken listener still
-counts its routes. Which kinds of routes fit which protocol: Gateway API,
+They are listeners of a Gateway or of a ListenerSet. This is separate from whether they are served
+(`listeners`): a broken certificate must not make thousands of routes attach anew, and a broken
+listener still counts its routes. Which kinds of routes fit which protocol: Gateway API,
 "ListenerStatus.supportedKinds".
 """
 
@@ -22,7 +22,7 @@ from dag.statuses import RouteKind
 from dag.values import hostnames
 
 Family = Literal["HTTP", "HTTPS", "TCP", "UDP"]
-"""What is spoken on a port. Listeners of one family share a port; HTTPS and TLS are one."""
+"""The kind of protocol of a port. Listeners of one family can share it; HTTPS and TLS are one."""
 
 FAMILIES: Mapping[str, Family] = {
     "HTTP": "HTTP",
@@ -41,7 +41,7 @@ _KINDS: Mapping[str, tuple[RouteKind, ...]] = {
     "UDP": (RouteKind("UDPRoute", GROUP),),
 }
 _ENDED = (*_KINDS["TLS"], *_KINDS["TCP"])
-"""Where TLS ends at a listener of protocol TLS, the bytes in it are a stream of their own."""
+"""The route kinds of a TLS listener that terminates TLS: what it decrypts is a TCP stream."""
 
 
 class Section(NamedTuple):
@@ -63,14 +63,14 @@ class ListenerSpec:
     host: str
     """`*` for every host."""
     kinds: tuple[RouteKind, ...]
-    """The kinds of routes that it takes, and that we serve."""
+    """The kinds of routes that it allows and that we serve."""
     namespaces: RouteNamespaces
     allows_certificates: bool = False
     """Routes may bring certificates for their hosts."""
 
     @property
     def family(self) -> Family | None:
-        """What is spoken on its port; None if its protocol is not served."""
+        """The family of its protocol; None if the protocol is not served."""
         return FAMILIES.get(self.protocol)
 
 
@@ -95,7 +95,8 @@ def _spec(listener: Listener, holder: ObjectRef, ports: Ports) -> ListenerSpec:
 
 
 def _name(listener: Listener, ports: Ports) -> str:
-    """The name of Ingress and HTTPProxy on their ports, so that a Gateway takes those over."""
+    """The name of the Envoy listener; on the ports of Ingress and HTTPProxy theirs, so it is
+    shared."""
     family = FAMILIES.get(listener.protocol, listener.protocol)
     if (family, listener.port) == ("HTTP", ports.http):
         return "ingress_http"

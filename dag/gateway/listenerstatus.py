@@ -1,6 +1,6 @@
 """What the owner of a listener is told (Gateway API, "ListenerConditionType").
 
-A conflict is told in three conditions, with one reason, as the conformance suite has it. The
+A conflict is reported in three conditions, with one reason, as the conformance suite expects. The
 number of attached routes is the size of an index bucket: a broken listener counts them too.
 """
 
@@ -18,7 +18,7 @@ from dag.statuses import Condition, ListenerStatus
 
 
 def listener(view: View, state: ListenerState) -> ListenerStatus:
-    """What is told of a listener."""
+    """The status of a listener."""
     section = state.spec.section
     return ListenerStatus(
         name=section.name,

@@ -1,7 +1,7 @@
-"""What requests a match of an HTTPRoute means (Gateway API, "HTTPRouteMatch").
+"""Which requests a match of an HTTPRoute matches (Gateway API, "HTTPRouteMatch").
 
-Prefixes are of path segments. Where a header or query parameter is named twice, the first counts;
-names of headers are compared without case, of parameters with it. Expressions are RE2.
+Prefixes consist of path segments. If a header or query parameter is named twice, the first counts;
+header names are case-insensitive, parameter names are not. Expressions are RE2.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ _Valued = crd.HTTPHeaderMatch | crd.HTTPQueryParamMatch
 
 
 def refusals(match: crd.HTTPRouteMatch, at: Place) -> Iterator[Problem]:
-    """What of a match cannot be served."""
+    """Why a match cannot be served."""
     if match.path.type == "RegularExpression" and (why := regexes.refusal(match.path.value)):
         yield problems.rule_dropped(at.at("path").at("value"), f"{match.path.value!r} {why}")
     yield from _value_refusals(match.headers, at, "headers")
@@ -25,7 +25,7 @@ def refusals(match: crd.HTTPRouteMatch, at: Place) -> Iterator[Problem]:
 
 
 def node(match: crd.HTTPRouteMatch) -> nodes.Match:
-    """The match, of which nothing was refused."""
+    """The node of a match without refusals."""
     by_header = _first((it.name.lower(), _value(it)) for it in match.headers)
     by_parameter = _first((it.name, _value(it)) for it in match.query_params)
     return nodes.Match(

@@ -1,6 +1,6 @@
-"""Where copies of the requests of a rule go ("HTTPRequestMirrorFilter").
+"""Request mirroring: where copies of the requests of a rule go ("HTTPRequestMirrorFilter").
 
-The answers are thrown away, so a copy that leads nowhere is told and harms no request.
+Envoy discards the answers, so a mirror that leads nowhere is reported and harms no request.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from dag.problems.places import Place
 
 
 def mirrors(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Mirror | Problem]:
-    """The copies that a rule makes, and those that lead nowhere."""
+    """The mirrors of a rule, and problems for those that lead nowhere."""
     for place, found in filters.placed(rule, at):
         if found.request_mirror is not None:
             wanted = found.request_mirror

@@ -1,7 +1,7 @@
-"""Whether a listener takes routes, or a Gateway sets, of a namespace ("RouteNamespaces").
+"""Whether a listener allows routes, or a Gateway ListenerSets, of a namespace ("RouteNamespaces").
 
-Selectors read the labels of the Namespace. One that is not there, as on a machine without
-Kubernetes, counts as having the one label that Kubernetes gives to each: its name.
+Selectors read the labels of the Namespace. If it does not exist, as on a machine without
+Kubernetes, it has the one label that Kubernetes gives to every Namespace: its name.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ NAME = "kubernetes.io/metadata.name"
 def admits(
     view: View, allowed: RouteNamespaces | ListenerNamespaces, own: str, namespace: str
 ) -> bool:
-    """Whether what is in a namespace may attach to what is in namespace `own`."""
+    """Whether objects in `namespace` may attach to an object in namespace `own`."""
     match allowed.from_:
         case "All":
             return True

@@ -1,10 +1,11 @@
-"""Why nothing of a Gateway can be served, whatever its listeners say ("GatewayInfrastructure").
+"""Parameters of Gateways and GatewayClasses, and why they make a Gateway unacceptable.
 
-Parameters that are not known, not there or wrong make the Gateway, or every Gateway of the class,
-unacceptable; so do addresses of a kind that Envoy cannot have. Parameters are a
-ContourConfiguration, of which only what makes a fleet holds (`infrastructure`), or an EnvoyProxy.
-A Gateway's own may set only what harms nobody else: their author may be somebody who may not create
-pods. The same holds for a class's in a namespace that the configuration does not name.
+Source: "GatewayInfrastructure". Parameters of an unknown kind, missing or invalid ones make the
+Gateway, or every Gateway of the class, unacceptable; so do addresses of a type that Envoy cannot
+have. Parameters are a ContourConfiguration, of which only the settings of a fleet count
+(`infrastructure`), or an EnvoyProxy. A Gateway's own may set only what harms nobody else: their
+author may not be allowed to create pods. The same holds for those of a class in a namespace that
+the configuration does not name.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,10 +51,10 @@ def refusal(view: View, gateway: NamespacedName) -> Problem | None:
 
 @query
 def closes(view: View, gateway: NamespacedName) -> bool:
-    """Whether none of the listeners of a Gateway is served, because of that.
+    """Whether none of the listeners of a Gateway is served because of `refusal`.
 
-    Envoys of its own keep serving what they have when its parameters cannot be used any more, as
-    they keep running; where there are none yet, none are made.
+    A Gateway with its own Envoys is not closed when its parameters become invalid: these keep
+    running and serving. If there are none yet, none are made.
     """
     found = view.ask(refusal, gateway)
     if found is None or found.reason != Gateway.InvalidParameters:
@@ -99,7 +100,7 @@ def of_class(view: View, key: NamespacedName) -> Parameters | Problem | None:
 
 
 class Named(NamedTuple):
-    """An EnvoyProxy as somebody names it."""
+    """An EnvoyProxy, with the API group by which it is named."""
 
     group: str
     ref: ObjectRef
@@ -116,8 +117,8 @@ def named_by_gateway(view: View, gateway: NamespacedName) -> Named | None:
 
 
 def named_by_class(view: View, key: NamespacedName) -> Named | None:
-    """The EnvoyProxy that a GatewayClass names, which is in the instance's namespace if it does
-    not say another; None if it names none."""
+    """The EnvoyProxy that a GatewayClass names, by default in the instance's namespace; None if it
+    names none."""
     found = view.read(tables.GATEWAY_CLASSES, key)
     reference = found.spec.parameters_ref if found is not None else None
     if reference is None or not is_proxy(reference.group, reference.kind):
@@ -133,7 +134,7 @@ def is_proxy(group: str, kind: str) -> bool:
 
 @query
 def instance_namespace(view: View, _: tuple[()]) -> str:
-    """Where the ContourConfiguration is; `default` where there is none, as in files."""
+    """The namespace of the ContourConfiguration; `default` if there is none, as in files."""
     name = view.read(tables.CONFIGURATION_NAME, ())
     found = view.ask(settings.chosen_configuration, ())
     if name is not None:
@@ -147,8 +148,8 @@ _KIND = (CONTOUR, "ContourConfiguration")
 def refused_powers(
     view: View, namespace: str, namer: ObjectRef
 ) -> Callable[[ObjectRef, str], Problem] | None:
-    """What is told of fields that parameters in a namespace may not set for whoever names them;
-    None if they may set everything."""
+    """Makes the problem for a field that parameters in a namespace may not set if `namer` names
+    them; None if they may set everything."""
     if namer.kind == "Gateway":
         return complaints.not_for_gateways
     trusted = view.ask(settings.parameters_namespaces, ())
@@ -157,7 +158,7 @@ def refused_powers(
 
 
 def may_set_everything(view: View, namer: ObjectRef) -> bool:
-    """Whether the ContourConfiguration that a Gateway or GatewayClass names has no limits."""
+    """Whether the ContourConfiguration that a Gateway or GatewayClass names may set every field."""
     found = view.read(tables.GATEWAY_CLASSES, namer.key) if namer.kind == "GatewayClass" else None
     reference = found.spec.parameters_ref if found is not None else None
     namespace = (reference.namespace if reference is not None else None) or ""
@@ -165,7 +166,7 @@ def may_set_everything(view: View, namer: ObjectRef) -> bool:
 
 
 def _proxy(view: View, at: Place, subject: ObjectRef, namer: ObjectRef) -> Asked | Problem:
-    """What an EnvoyProxy asks for, or what is wrong with it for whoever names it."""
+    """What an EnvoyProxy asks for, or why `namer` cannot use it."""
     found = view.read(tables.ENVOY_PROXIES, subject.key)
     if found is None:
         fault = view.read(tables.NOT_TAKEN, subject)
@@ -184,7 +185,7 @@ def _proxy(view: View, at: Place, subject: ObjectRef, namer: ObjectRef) -> Asked
 def _parameters(
     view: View, at: Place, key: NamespacedName, namer: ObjectRef
 ) -> ContourConfigurationSpec | Problem:
-    """What a ContourConfiguration says, or what is wrong with it for whoever names it."""
+    """What a ContourConfiguration says, or why `namer` cannot use it."""
     found = view.read(tables.CONFIGURATIONS, key)
     subject = ObjectRef("ContourConfiguration", *key)
     if found is None:
@@ -199,7 +200,7 @@ def _parameters(
 def _refused(
     subject: ObjectRef, envoy: Envoy, refuse: Callable[[ObjectRef, str], Problem]
 ) -> Iterator[Problem]:
-    """What of these settings an EnvoyProxy could not set either."""
+    """Refusals of those settings that an EnvoyProxy could not set either."""
     at, workload = Place(subject).at("envoy"), envoy.workload or Workload()
     placement, annotations = workload.placement or Placement(), workload.pod_annotations
     powers = {

@@ -1,7 +1,7 @@
-"""Requests of one session go to one endpoint ("SessionPersistence", GEP-1619; experimental).
+"""Session persistence of a rule ("SessionPersistence", GEP-1619; experimental).
 
-Both spellings are served: that of v1.7, and that of v1.6 where its CRDs are installed. Elsewhere:
-which backends of a rule keep sessions together (`failover`).
+Both forms are served: that of v1.7, and that of v1.6 where its CRDs are installed. Elsewhere: which
+backends of a rule keep sessions together (`failover`).
 """
 
 import re
@@ -19,7 +19,7 @@ from dag.values import durations
 def added(
     policies: nodes.Policies | None, wanted: SessionPersistence | None, at: Place
 ) -> nodes.Policies | None:
-    """The policies of a rule, with that of its sessions."""
+    """The policies of a rule, with its session persistence."""
     if wanted is None:
         return policies
     rule = at.path.partition("[")[2].partition("]")[0]
@@ -28,7 +28,7 @@ def added(
 
 
 def refusals(wanted: SessionPersistence | None, at: Place) -> Iterator[Problem]:
-    """Why a session cannot be kept: a cookie's path is sent to clients as it is written."""
+    """Refuses an invalid path of a cookie, which clients get as it is written."""
     if wanted is not None and (why := refusal(wanted)):
         yield problems.rule_dropped(at.at("sessionPersistence").at("cookie").at("path"), why)
 
@@ -45,7 +45,7 @@ _PATH = re.compile("/[!-:<-~]*")
 
 
 def session(wanted: SessionPersistence, own: str) -> nodes.SessionPersistence:
-    """How a session is kept. Where it has no name, `own` makes one that no other has by chance."""
+    """The persistence of a session. If it has no name, one is made of `own`, to be unique."""
     if wanted.type == "Header":
         given = wanted.header.name if wanted.header is not None else wanted.session_name
         return nodes.SessionPersistence(given or f"x-session-{own}", "Header")
@@ -58,7 +58,7 @@ def session(wanted: SessionPersistence, own: str) -> nodes.SessionPersistence:
 
 
 def _lifetime(wanted: SessionPersistence) -> float | None:
-    """A cookie lives as long as the browser, unless it is to be permanent."""
+    """The lifetime of a permanent cookie in seconds; None: it ends with the browser's session."""
     cookie = wanted.cookie or wanted.cookie_config
     is_permanent = cookie is not None and cookie.lifetime_type == "Permanent"
     if not is_permanent or wanted.absolute_timeout is None:

@@ -1,8 +1,8 @@
-"""How TLS is spoken to a Service port, as a BackendTLSPolicy says (GEP-1897).
+"""BackendTLSPolicies: how TLS is spoken to a Service port or Backend (GEP-1897).
 
-A policy for the port by its name beats one for the whole Service; of equals the older wins and the
-other is told. What a policy asks for is never weakened: if none of its authorities can be read, its
-backends get nothing. Elsewhere: what its owner is told (`policystatus`).
+A policy that names the port beats one for the whole Service; of two equal ones the older wins, and
+the other's status says so. What a policy asks for is never weakened: if none of its authorities can
+be read, its backends get no requests. Elsewhere: what its owner is told (`policystatus`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,8 +30,8 @@ class Target(NamedTuple):
 
     service: NamespacedName
     section: str = ""
-    """The name of the port, the number of a Backend's; every port that no other policy names, if
-    empty."""
+    """The port: its name, or its number in a Backend; if empty, every port that no other policy
+    names."""
     kind: str = "Service"
 
 
@@ -71,12 +71,12 @@ def winner(view: View, target: Target) -> NamespacedName | None:
 
 @query
 def tls_towards(view: View, port: nodes.ServicePort) -> nodes.UpstreamTls | Problem | None:
-    """How TLS is spoken to a Service port; why it cannot be; None where no policy is there."""
+    """How TLS is spoken to a Service port, or why it cannot be; None if there is no policy."""
     return towards(view, Target(port.service, port.port_name))
 
 
 def towards(view: View, target: Target) -> nodes.UpstreamTls | Problem | None:
-    """The same of a Service or Backend, at one of its ports if it is named."""
+    """How TLS is spoken to a Service or Backend, or to one of its ports if `target` names one."""
     named = view.ask(winner, target) if target.section else None
     policy = named or view.ask(winner, target._replace(section=""))
     if policy is None:
@@ -124,7 +124,7 @@ def _authority(view: View, reference: LocalObjectReference, at: Place) -> Object
 def _tls(
     validation: BackendTLSPolicyValidation, authorities: tuple[ObjectRef, ...]
 ) -> nodes.UpstreamTls:
-    """The host name is asked for in any case, and checked where no other names are given."""
+    """TLS with `hostname` as server name, which is also checked unless other names are given."""
     names = tuple(
         nodes.AlternativeName("DNS", it.hostname)
         if it.hostname
@@ -140,7 +140,7 @@ def _tls(
 
 
 def targets(found: BackendTLSPolicy) -> tuple[Target, ...]:
-    """The Services and Backends that a policy is for; it stands in their namespace."""
+    """The Services and Backends that a policy is for, all in its own namespace."""
     return tuple(
         Target(NamespacedName(found.metadata.namespace, it.name), it.section_name or "", it.kind)
         for it in found.spec.target_refs

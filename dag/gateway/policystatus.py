@@ -1,6 +1,6 @@
-"""What the owner of a BackendTLSPolicy, XBackend or Backend is told, where Gateways lead to it.
+"""The statuses of BackendTLSPolicies, XBackends and Backends to which Gateways lead.
 
-Those are the Gateways whose routes, filters of listeners or traces lead to one of its targets
+The status has the Gateways whose routes, listener filters or traces lead to a target of the policy
 (GEP-713), or to the backend. They are found through indexes of what each route or Gateway reaches,
 so one that comes or goes wakes only the policies of its own Services.
 """
@@ -40,7 +40,8 @@ Reached = tuple[ObjectRef, NamespacedName]
 
 @query
 def reached(view: View, ref: ObjectRef) -> frozenset[Reached]:
-    """The Services and other backends that a route leads to, with each Gateway that has it."""
+    """The Services and other backends that a route leads to, with each Gateway it is attached
+    to."""
     found = view.ask(attachment.attachment, ref)
     if found is None:
         return frozenset()
@@ -51,8 +52,8 @@ def reached(view: View, ref: ObjectRef) -> frozenset[Reached]:
 
 @query
 def reached_by_filters(view: View, holder: ObjectRef) -> frozenset[Reached]:
-    """The Services and other backends that the filters of a Gateway or ListenerSet ask, or that
-    get the spans of a Gateway; with the Gateway."""
+    """The Services and other backends that listener filters of a Gateway or ListenerSet call, or
+    that get its traces; with the Gateway."""
     found = view.read(tables.BY_KIND[holder.kind], holder.key)
     gateway = view.ask(listenersets.gateway_of, holder)
     if found is None or gateway is None:
@@ -66,7 +67,7 @@ def reached_by_filters(view: View, holder: ObjectRef) -> frozenset[Reached]:
 
 @query
 def backend_tls_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What a policy is told; None if no Gateway of ours leads to its targets."""
+    """The status of a policy; None if no Gateway of ours leads to its targets."""
     found = view.read(tables.BACKEND_TLS_POLICIES, key)
     if found is None:
         return None
@@ -77,7 +78,7 @@ def backend_tls_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
 
 @query
 def xbackend(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What an XBackend is told; None if no Gateway of ours leads to it."""
+    """The status of an XBackend; None if no Gateway of ours leads to it."""
     gateways = gateways_to(view, [ObjectRef(xbackends.KIND, *key)])
     if not gateways or view.read(tables.XBACKENDS, key) is None:
         return None
@@ -88,7 +89,7 @@ def xbackend(view: View, key: NamespacedName) -> PolicyStatus | None:
 
 @query
 def backend(view: View, key: NamespacedName) -> BackendStatus | None:
-    """What a Backend is told; None if no Gateway of ours leads to it: others may speak there."""
+    """The status of a Backend; None if no Gateway of ours leads to it: it may belong to others."""
     gateways = gateways_to(view, [ObjectRef(envoybackends.KIND, *key)])
     if not gateways or view.read(tables.BACKENDS, key) is None:
         return None
@@ -108,7 +109,7 @@ def policy_status(
     told: Iterable[Condition],
     kind: str = "BackendTLSPolicy",
 ) -> PolicyStatus:
-    """What is told in the name of each Gateway, as far as there is room."""
+    """The status with the conditions for each Gateway, as many as fit."""
     name, conditions_ = view.ask(settings.controller_name, ()), tuple(told)
     first = gateways[: most_ancestors(kind)]
     return PolicyStatus(tuple(AncestorStatus(_named(it), name, conditions_) for it in first))
@@ -157,14 +158,14 @@ def _target(view: View, target: PolicyTarget, key: NamespacedName, at: Place) ->
 
 @query
 def port_names(view: View, service: NamespacedName) -> frozenset[str] | None:
-    """The names of the ports of a Service; None if it is not there."""
+    """The names of the ports of a Service; None if it does not exist."""
     found = view.read(tables.SERVICES, service)
     return frozenset(it.name for it in found.spec.ports) if found is not None else None
 
 
 @query
 def port_numbers(view: View, backend_: NamespacedName) -> frozenset[str] | None:
-    """The port that all endpoints of a Backend have, if they have one; None if it is not there."""
+    """The one port of all endpoints of a Backend, if they share one; None if it does not exist."""
     found = view.read(tables.BACKENDS, backend_)
     if found is None:
         return None

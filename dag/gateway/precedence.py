@@ -1,10 +1,10 @@
-"""Which of several routes with equal matches is served, and what the others are told.
+"""Precedence of routes with equal matches: which one is served, and the problems of the others.
 
-On one host the route whose own host name is nearest takes the requests of a match, then the oldest,
-then the first by `namespace/name` (HTTPRouteRule, `matches`); of routes of streams the first
-takes everything. Matches are found through an index, so an edit wakes only the routes with which it
-shares a match. Elsewhere: the order among different matches (`dag.ordering`), and among the three
-APIs (`dag.hosts`).
+On one host, the route with the most specific host name takes the requests of a match, then the
+oldest, then the first by `namespace/name` (HTTPRouteRule, `matches`). Of routes for streams, the
+first takes everything. Matches are found through an index, so an edit wakes only the routes with
+which it shares a match. Elsewhere: the order among different matches (`dag.ordering`), and among
+the three APIs (`dag.hosts`).
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from dag.problems import gateway as problems
 
 
 class Claim(NamedTuple):
-    """Requests of a host that a route asks for."""
+    """A match of a route at one host: the requests that the route asks for there."""
 
     point: AttachmentPoint
     match: nodes.Match | None
@@ -52,12 +52,12 @@ def claims(view: View, ref: ObjectRef) -> Claims | None:
 
 @query
 def winner(view: View, claim: Claim) -> RankedRoute:
-    """The route that takes the requests of a claim that somebody makes."""
+    """The route that takes the requests of a claim."""
     return min(view.bucket(CLAIMED, claim)).route
 
 
 def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
-    """What a route loses to others on the listeners of a parent."""
+    """The matches that a route loses to others on the listeners of a parent."""
     found = view.ask(claims, ref)
     if found is None:
         return
@@ -72,7 +72,7 @@ def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
 
 
 def _is_served(view: View, point: AttachmentPoint) -> bool:
-    """Whether requests for the host come to this listener, and not to a narrower one."""
+    """Whether this listener owns the host, and not one with a narrower host."""
     found = view.ask(servedlisteners.owner, point.host)
     return found is not None and found.section == point.section
 

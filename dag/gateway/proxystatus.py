@@ -1,7 +1,7 @@
-"""What the author of an EnvoyProxy is told, by each GatewayClass and Gateway of ours that names it.
+"""The status of an EnvoyProxy: an entry for each GatewayClass and Gateway of ours that names it.
 
-What is wrong with the object is the same for all of them; what it may set depends on who names it
-(`parameters`). Of one that nobody of ours names nothing is told.
+Errors in the object are the same for all of them; what it may set depends on the object that names
+it (`parameters`). If none of ours names it, it has no status.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,12 +21,12 @@ from dag.problems.reasons import ConditionType
 from dag.statuses import AncestorStatus, Condition, PolicyStatus
 
 MOST_ANCESTORS = 16
-"""As many as the API stores."""
+"""The most ancestors that the API stores."""
 
 
 @query
 def envoy_proxy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What an EnvoyProxy is told; None if nobody of ours names it."""
+    """The status of an EnvoyProxy; None if no object of ours names it."""
     found, name = view.read(tables.ENVOY_PROXIES, key), view.ask(settings.controller_name, ())
     namers = tuple(_namers(view, key))[:MOST_ANCESTORS]
     if found is None or not namers:
@@ -60,7 +60,7 @@ def _not_taken(view: View, key: NamespacedName) -> Iterator[Problem]:
 
 
 def _of_role(view: View, key: NamespacedName, namer: ObjectRef) -> Iterator[Problem]:
-    """What it may not set for whoever names it."""
+    """Problems with fields that it may not set for the object that names it."""
     refuse = parameters.refused_powers(view, key.namespace, namer)
     found = view.read(tables.ENVOY_PROXIES, key)
     if found is not None and refuse is not None:

@@ -1,8 +1,8 @@
-"""RateLimitFilters of a rule: which of its requests are counted together, and under which limits.
+"""RateLimitFilters of a rule: the limits, and which requests are counted together.
 
-Each rule of each filter counts on its own; the conditions of a rule all have to hold. What counts
-is known by identity, so an edit of another rule or filter begins no count anew: the route and its
-rule (by its name, else by its matches), the filter and its rule. Elsewhere: what a filter says
+Each rule of each filter has a count of its own; all conditions of a rule have to hold. A count is
+identified by the route and its rule (by its name, else by its matches) and the filter and its rule,
+so an edit of another rule or filter restarts no count. Elsewhere: what a filter says
 (`filterlimits`), who counts (`dag.counting`), what the owner of a filter is told
 (`ratelimitstatus`).
 """

@@ -1,8 +1,8 @@
-"""What the owner of a RateLimitFilter is told: for each route that names it, whether it counts.
+"""The status of a RateLimitFilter: for each route that names it, whether it is in force.
 
-A filter has no parent of its own, so the routes are its ancestors (GEP-713). `Accepted` says
-whether the filter could be built for the route, `Programmed` whether Envoys and the rate limit
-service have it. What these have yet to accept is added to the latter elsewhere (`dag.refusals`).
+A filter has no parent, so the routes are its ancestors (GEP-713). `Accepted` says whether the
+filter could be built for the route, `Programmed` whether Envoys and the rate limit service have it;
+what they have not accepted yet is added in `dag.refusals`.
 """
 
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ from dag.problems.reasons import ConditionType
 from dag.statuses import AncestorStatus, Condition, PolicyStatus
 
 MOST_ROUTES = 16
-"""That are told of in one status: as many as the API stores."""
+"""The most routes in one status: as many ancestors as the API stores."""
 
 
 @query
 def rate_limit_filter(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What a filter is told; None if no route of ours names it."""
+    """The status of a filter; None if no route of ours names it."""
     if not view.count(filterlimits.RULES, key):
         return None
     name = view.ask(settings.controller_name, ())

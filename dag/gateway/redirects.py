@@ -1,7 +1,7 @@
 """The port of a redirect (Gateway API, "HTTPRequestRedirectFilter.port").
 
-The one given, else the well-known one of the scheme if a scheme is given, else the listener's. The
-well-known port of the scheme is left out. So a redirect is complete only when the listener is
+It is the given port; else, if a scheme is given, the well-known port of that; else the listener's.
+The well-known port of the scheme is left out. So a redirect is complete only when the listener is
 known.
 """
 
@@ -27,12 +27,13 @@ def _redirect(redirect: nodes.Redirect, owner: ServedListener, host: str) -> nod
     if port != usual or _would_stay(redirect, owner, host):
         return replace(redirect, port=port)
     if redirect.scheme or redirect.port:
-        # A scheme without a port means its usual one, whatever port the client wrote.
+        # A scheme without a port means its well-known port, whatever port the client wrote.
         return replace(redirect, scheme=scheme, port=None)
     return redirect
 
 
 def _would_stay(redirect: nodes.Redirect, owner: ServedListener, host: str) -> bool:
-    """Envoy keeps the port that the client wrote, unless it is a usual one or the host is named."""
+    """Whether Envoy would keep the client's port: the host is not set, and the port not
+    well-known."""
     is_named = redirect.host is not None or not hostnames.is_wildcard(host)
     return not is_named and owner.port not in _WELL_KNOWN.values()

@@ -1,7 +1,7 @@
 """Certificates that routes bring: the annotation `projectcontour.io/certificate` of an HTTPRoute.
 
-Beside the Gateway API. It names a Secret in the route's namespace and replaces the listener's
-certificate for the route's hosts, if the listener allows it by its TLS option
+An extension of the Gateway API. It names a Secret in the route's namespace, whose certificate
+replaces the listener's for the route's hosts, if the listener allows it by its TLS option
 `projectcontour.io/route-certificate: Allow`. The server name is known before any request, so one
 certificate serves all routes of a host: that of the oldest route that brings one.
 """
@@ -23,7 +23,7 @@ ANNOTATION = "projectcontour.io/certificate"
 
 @query
 def secrets(view: View, key: nodes.HostKey) -> tuple[NamespacedName, ...]:
-    """The certificate that a route brings for a host, if one may and does."""
+    """The certificate that a route brings for a host, if a route may and does."""
     found = view.ask(servedlisteners.owner, key)
     if found is None or not found.allows_certificates:
         return ()
@@ -34,7 +34,7 @@ def secrets(view: View, key: nodes.HostKey) -> tuple[NamespacedName, ...]:
 
 @query
 def brought(view: View, key: NamespacedName) -> NamespacedName | None:
-    """The Secret that an HTTPRoute brings, if it can serve."""
+    """The Secret that an HTTPRoute brings, if it can be used."""
     secret = view.ask(named, key)
     is_good = secret is not None and view.ask(checked.refusal, secret) is None
     return secret if is_good else None
@@ -49,7 +49,7 @@ def named(view: View, key: NamespacedName) -> NamespacedName | None:
 
 
 def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
-    """What a parent says of the certificate that a route brings, or should have brought."""
+    """Problems, at one parent, with the certificate that a route brings or should bring."""
     at = problems.annotation(ref, ANNOTATION)
     secret = view.ask(named, ref.key) if ref.kind == "HTTPRoute" else None
     if secret is not None and parent.points and not parent.overridable:

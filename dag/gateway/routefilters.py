@@ -1,9 +1,9 @@
-"""HTTPRouteFilters: rules that rewrite URLs, inject credentials, or answer without a backend.
+"""HTTPRouteFilters: they rewrite URLs, inject credentials, answer directly, or add conditions.
 
 Source: the HTTPRouteFilter of Envoy Gateway 1.9. A filter is read once, however many rules name it
-(`meaning`), and an edit that does not change what it does concerns no rule. One that cannot be
-served as a whole closes the rules that name it; so do two filters that say the same thing of a
-rule. Elsewhere: credentials (`injections`), the filters of the Gateway API (`filters`).
+(`meaning`), and an edit that does not change what it does affects no rule. One that cannot be
+served as a whole closes the rules that name it; so do two filters that set the same part of a rule.
+Elsewhere: credentials (`injections`), the filters of the Gateway API (`filters`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,22 +29,22 @@ KIND = injections.KIND
 OK = 200
 """The status of an answer if none is given."""
 STATUSES = range(200, 600)
-"""Those that Envoy answers with."""
+"""The statuses that Envoy can answer with."""
 FIRST_FAILURE = 300
 """The first status that gRPC clients do not take for success."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What filters do to the requests of a rule; each part is None if they say nothing of it."""
+    """What filters do to the requests of a rule; a part that they do not set is None."""
 
     respond: nodes.Respond | None = None
     host: nodes.Rewrite | None = None
-    """Nothing but a new host."""
+    """The rewrite of the host alone."""
     path: nodes.Substitution | None = None
     injection: nodes.Injection | None = None
     matches: tuple[tuple[nodes.CookieMatch, ...], ...] | None = None
-    """Further conditions on requests: all of one of these."""
+    """Further conditions on requests: all conditions of one of these groups must hold."""
     told: tuple[str, ...] = ()
     """Remarks for the owners of routes."""
 
@@ -57,7 +57,7 @@ _PARTS: Mapping[str, str] = {
     "injection": "credentialInjection",
     "matches": "matches",
 }
-"""Of which a rule may have each once; their fields in the specification of a filter."""
+"""The parts, each of which a rule may have once, and their fields in a filter's specification."""
 
 
 @query
@@ -76,7 +76,7 @@ def meaning(view: View, key: NamespacedName) -> Meaning | Problem | None:
 def policies(
     view: View, references: Sequence[Reference], made: nodes.Policies
 ) -> Findings[nodes.Policies]:
-    """The policies as they are; Refused if the filters cannot be served together."""
+    """Returns the policies unchanged; Refused if the filters cannot be served together."""
     claimed: dict[str, NamespacedName] = {}
     for target, at in references:
         found = _of(view, target)
@@ -99,7 +99,7 @@ def policies(
 
 
 def conflicts(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
-    """Where filters say the same of a rule as those of the Gateway API."""
+    """Problems with filters that set the same part of a rule as filters of the Gateway API."""
     every = (*rule.filters, *(it for ref in rule.backend_refs for it in ref.filters))
     taken = frozenset(_taken(every))
     if not taken:
@@ -117,7 +117,7 @@ def conflicts(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
 
 
 def joined(view: View, filters: Iterable[HTTPRouteFilter], namespace: str) -> Meaning:
-    """What the filters of a rule do together, of those that can be served."""
+    """What the valid filters of a rule do together."""
     named = (it.extension_ref for it in filters if _is_ours(it))
     found = (_of(view, NamespacedName(namespace, it.name)) for it in named if it)
     result = Meaning()
@@ -130,10 +130,10 @@ def joined(view: View, filters: Iterable[HTTPRouteFilter], namespace: str) -> Me
 def narrowed(
     view: View, filters: Iterable[HTTPRouteFilter], route: ObjectRef, taken: Iterable[nodes.Match]
 ) -> list[nodes.Match]:
-    """The requests that a rule takes, of those that its own matches take.
+    """The matches of a rule, narrowed by the conditions of its filter.
 
-    Of several filters with conditions none counts, nor of any in a GRPCRoute: the rule is closed
-    then, for all requests that it may have been meant for.
+    If several filters have conditions, or the rule is of a GRPCRoute, they are not narrowed: then
+    the rule is closed for all requests that it may be meant for.
     """
     named = {it.extension_ref for it in filters if _is_ours(it) and it.extension_ref}
     found = (_of(view, NamespacedName(route.namespace, it.name)) for it in named)
@@ -145,8 +145,8 @@ def narrowed(
 
 
 def answer(found: nodes.Respond, kind: str) -> nodes.Respond:
-    """The answer of a filter to requests of a route of a kind: gRPC clients need the type of their
-    protocol."""
+    """The answer of a filter in a route of this kind; without its content type for gRPC clients,
+    which need their own."""
     if kind != "GRPCRoute" or found.headers is None:
         return found
     kept = tuple(it for it in found.headers.set if it[0] != _CONTENT_TYPE)
@@ -154,7 +154,7 @@ def answer(found: nodes.Respond, kind: str) -> nodes.Respond:
 
 
 def rewritten(core: nodes.Rewrite | None, own: Meaning) -> nodes.Rewrite | None:
-    """What a URLRewrite of the Gateway API asks for, and what our filters do."""
+    """The rewrite by a URLRewrite of the Gateway API (`core`) and by HTTPRouteFilters (`own`)."""
     if own.host is None and own.path is None:
         return core
     result = core or nodes.Rewrite()
@@ -177,7 +177,7 @@ def _parts(found: Meaning) -> Iterator[str]:
 
 
 def _taken(filters: Iterable[HTTPRouteFilter]) -> Iterator[str]:
-    """The parts of which filters of the Gateway API say something."""
+    """The parts that filters of the Gateway API set."""
     for it in filters:
         if it.request_redirect is not None:
             yield from (part for part in _PARTS if part != "matches")
@@ -298,7 +298,7 @@ def _answer(view: View, written: crd.DirectResponse, at: Place) -> nodes.Respond
 
 
 def _unremoved(spec: crd.HTTPRouteFilterSpec, at: Place) -> Iterator[str]:
-    """Envoy adds its own headers to an answer after it has removed any."""
+    """A remark if headers are to be removed: Envoy adds its own to an answer only after that."""
     written = spec.direct_response
     if written is not None and written.header is not None and written.header.remove:
         yield f"{at.at('header').at('remove').path}: has no effect: no backend has set a header"
@@ -344,7 +344,7 @@ def _entries(
 MEANINGS: Index[NamespacedName, Meaning | Problem] = Index(
     "what HTTPRouteFilters do", meaning, _entries
 )
-"""Of a filter that is there and that a route names one member."""
+"""By filter: one member, its meaning, if the filter exists and a route names it."""
 
 INDEXES = (MEANINGS,)
 KEPT = (Kept(meaning, filteruses.REWRITING),)

@@ -1,7 +1,7 @@
-"""What the owner of a route is told, by each parent that is ours ("RouteConditionType").
+"""The status of a route, with an entry for each parent of ours ("RouteConditionType").
 
-Whether a route is accepted is between it and the parent; what its rules lack is told by every
-parent alike. A problem with a backend never lowers the acceptance.
+Whether a route is accepted depends on the parent; problems with its rules are the same for every
+parent. A problem with a backend never makes `Accepted` false.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ STATUSES: Mapping[str, Query[NamespacedName, RouteStatus | None]] = {
 
 
 def status(view: View, ref: ObjectRef) -> RouteStatus | None:
-    """What a route is told; None if no parent is ours."""
+    """The status of a route; None if no parent is ours."""
     found = view.ask(attachment.attachment, ref)
     at_services = view.ask(serviceparents.service_attachment, ref)
     if found is None and at_services is None:
@@ -84,7 +84,8 @@ def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Ite
 
 
 def _told(parent: Parent | ServiceParent, rules: Rules) -> Iterator[Problem]:
-    """What makes the whole route unacceptable is not told as a part of it."""
+    """The problems of a route at a parent; if no rule is left, dropped rules are errors of the
+    whole."""
     if parent.refusal is not None:
         yield parent.refusal
     for found in rules.problems:

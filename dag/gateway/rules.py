@@ -1,4 +1,4 @@
-"""What the rules of a route ask for, whichever kind it is of and wherever it is attached."""
+"""The result of reading the rules of a route, of any kind, before it is attached to listeners."""
 
 from typing import NamedTuple
 
@@ -24,12 +24,12 @@ class Rules:
     routes: tuple[nodes.Route, ...] = ()
     """Of HTTPRoutes and GRPCRoutes."""
     if_guarded: tuple[nodes.Route, ...] = ()
-    """What answers an error in place of dropped rules, where a policy of the listener guards them:
-    wider routes may have other policies."""
+    """Routes that answer an error in place of dropped rules, for listeners whose policy guards
+    them: wider routes may have other policies."""
     names: tuple[str, ...] = ()
-    """Of each rule in its order, what its routes have as `nodes.Route.rule`."""
+    """The identity of each rule, in order: `nodes.Route.rule` of its routes."""
     stream: nodes.Stream | None = None
-    """Of the other kinds."""
+    """For the kinds of routes for streams."""
     problems: tuple[Problem, ...] = ()
     is_accepted: bool = True
     """Whether at least one rule is served as it is written."""

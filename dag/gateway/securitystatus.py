@@ -1,9 +1,9 @@
-"""What the owner of a SecurityPolicy is told of the streams and rules that it is for.
+"""The status of a SecurityPolicy, with problems of the streams and rules that it is for.
 
-No guard is served for streams. What a policy for a stream says closes it, and so does a policy of a
-Gateway that says who may connect; the rest of such a policy needs requests, which streams do not
-have, and goes by them (`listenerguards`). Each Gateway, ListenerSet and TCPRoute tells which
-policies are concerned.
+No guard is served for streams. A policy for a stream closes it, and so does a policy of a Gateway
+that says who may connect; its other guards need requests, which streams do not have, so they have
+no effect there (`listenerguards`). Each Gateway, ListenerSet and TCPRoute tells which policies are
+concerned.
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Streams(NamedTuple):
     kind: str
     """`TCPRoutes`, or `TCP listeners`."""
     are_targets: bool
-    """The policy is for them, and not for their Gateway as a whole."""
+    """The policy targets them, and not their Gateway as a whole."""
 
 
 Found = frozenset[tuple[NamespacedName, Streams]]
@@ -66,7 +66,7 @@ def of_route(view: View, route: ObjectRef) -> Found:
 
 @query
 def security_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What a policy is told."""
+    """The status of a policy."""
     return securitypolicies.EFFECTS.status_with(view, key, tuple(_told(view, key)))
 
 

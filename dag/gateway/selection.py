@@ -1,11 +1,11 @@
 """Which GatewayClass and Gateways are served: the oldest class of ours, and by which Envoys.
 
-In mode `Single` its oldest Gateway shares the Envoys of Ingress and HTTPProxy, the others are told
-which one is older, and the next one is promoted when it goes. In mode `PerGateway` every Gateway
-of the class is a fleet of its own. A Gateway of a younger class of our controller is told so, one
-of any other class is not for us to speak of. A
-Gateway that is being deleted has left already; a class stays while there are Gateways of it.
-Elsewhere: the finalizers that see to that, for who writes (`contour.finalizers`).
+In mode `Single` its oldest Gateway shares the Envoys of Ingress and HTTPProxy; the statuses of the
+others name the older one, and the next one takes over when it goes. In mode `PerGateway` every
+Gateway of the class has a fleet of its own. The status of a Gateway of a younger class of our
+controller says so; a Gateway of any other class is not ours. A Gateway that is being deleted no
+longer counts; a class stays while there are Gateways of it. Elsewhere: the finalizers that ensure
+that (`contour.finalizers`).
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Which listener owns a host, and the Envoy listeners that the served listeners make together.
+"""Which listener owns a host, and which Envoy listeners the served listeners share.
 
 Of the listeners on a port, the one with the most specific host name owns a host ("HTTP Listener
 Isolation"). Found through indexes by host, so a listener that comes or goes wakes only the hosts
@@ -35,18 +35,18 @@ class ServedListener:
     clients: nodes.ClientValidation | None = None
     terminates: bool = False
     is_closed: bool = False
-    """Something guards it that is not served: every request is answered with 503."""
+    """Something guards it that is not served, so every request is answered with 503."""
     is_filtered: bool = False
     """Its requests pass filters before they are routed (`filteredlisteners`)."""
 
     @property
     def family(self) -> Family:
-        """What is spoken on its port."""
+        """The family of its protocol."""
         return FAMILIES[self.protocol]
 
     @property
     def is_http(self) -> bool:
-        """Whether requests are looked into, and not only connections."""
+        """Whether it takes HTTP requests, and not streams."""
         return self.protocol in {"HTTP", "HTTPS"}
 
 
@@ -103,7 +103,8 @@ def _nearest(view: View, key: nodes.HostKey) -> ServedListener | None:
 
 @query
 def covering(view: View, key: nodes.HostKey) -> ServedListener | None:
-    """The same of a host that covers others, looked for once for all of them."""
+    """The listener of the most specific host that covers this one or is equal; a query, so that
+    hosts share it."""
     for host in hostnames.covering(key.host):
         for found in view.bucket(OWNERS, key._replace(host=host)):
             return found
@@ -142,7 +143,8 @@ def _port(_: ObjectRef, found: tuple[ServedListener, ...]) -> Iterator[tuple[str
 def _maker(
     holder: ObjectRef, found: tuple[ServedListener, ...]
 ) -> Iterator[tuple[nodes.ListenerKey, ObjectRef]]:
-    """What listeners of a port share is their Gateway's; a stream has a port for itself."""
+    """The owner of an Envoy listener: the Gateway, or for a stream, which has a port for itself,
+    its holder."""
     for it in found:
         is_shared = it.family in {"HTTP", "HTTPS"}
         maker = ObjectRef("Gateway", *it.gateway) if is_shared else holder

@@ -1,4 +1,4 @@
-"""What calls of gRPC clients to a port of an exported Service do: the host without a proxy.
+"""The host of an exported Service port for gRPC clients without a proxy.
 
 Without GRPCRoutes all calls go to the endpoints of the port, or follow the routes of the control
 plane that knows these endpoints. With some, calls that none of them takes fail (GEP-1426, "Route
@@ -30,16 +30,16 @@ class ServiceHost:
     audience: frozenset[str] | None
     """The namespaces whose clients may call it; None: all."""
     routes: tuple[nodes.Route, ...]
-    """In the order in which they are tried."""
+    """The routes, in the order in which they are tried."""
     origins: tuple[ObjectRef, ...]
     """The Service, and the routes that shape it."""
     authority: str = ""
-    """That of the control plane whose routes calls follow; empty: they follow `routes`."""
+    """The authority of the control plane whose routes calls follow; empty: they follow `routes`."""
 
 
 @query
 def service_host(view: View, key: ExportedPort) -> ServiceHost | None:
-    """What calls to a port do; None if it is not exported."""
+    """Where calls to a port go; None if it is not exported."""
     export = view.ask(exports.export, key.service)
     found = [it for it in export.ports if it.port == key.port] if export is not None else []
     if export is None or not found:
@@ -65,7 +65,7 @@ def _plain(port: nodes.ServicePort, own: ObjectRef) -> nodes.Route:
 
 
 def _served(route: nodes.Route) -> nodes.Route:
-    """A route as a client can follow it: closed, if it asks for more than that."""
+    """A route that a client can follow: if it asks for more, it fails calls instead."""
     if _is_beyond_clients(route):
         return replace(
             route,
@@ -91,8 +91,8 @@ def _is_beyond_clients(route: nodes.Route) -> bool:
 
 
 def told(view: View, ref: ObjectRef) -> Iterator[Problem]:
-    """What the rules of a route ask for that gRPC clients do not do, and where they lead that these
-    do not go."""
+    """Parts of the rules of a route that gRPC clients do not support, and backends that they cannot
+    reach."""
     route = view.read(tables.GRPCROUTES, ref.key)
     own = problems.route(ref)
     for index, rule in enumerate(route.spec.rules if route is not None else ()):
@@ -124,7 +124,7 @@ def _beyond(at: Place) -> Problem:
 
 
 def is_reachable(cluster: nodes.Cluster) -> bool:
-    """Whether a client can be told to go there itself: TLS is its own affair, and names of other
-    machines are not resolved for it."""
+    """Whether a gRPC client can reach the cluster itself: it decides over TLS itself, and no DNS
+    names are resolved for it."""
     is_service = cluster.port.kind == "Service" and not cluster.members
     return is_service and cluster.tls is None and cluster.dns is None

@@ -1,8 +1,8 @@
 """GRPCRoutes whose parent is a Service that gRPC clients may call (GEP-1426, "Service").
 
-Such a route shapes calls to the Service, for all of its clients. A Service that is not exported is
-the parent of somebody else's mesh. Routes in other namespaces than the Service ("consumer routes")
-are refused: they would have to hold for the clients of that namespace alone.
+Such a route shapes calls to the Service, for all of its clients. A Service that is not exported may
+be a parent in another mesh, so we ignore it. Routes in a namespace other than the Service's
+("consumer routes") are refused: they would have to apply to the clients of that namespace alone.
 """
 
 from collections.abc import Iterator
@@ -25,8 +25,8 @@ class ServiceParent:
 
     reference: ParentReference
     ports: tuple[ExportedPort, ...] = ()
-    """The ports of which the route shapes the calls, also with rules that cannot be served; none,
-    if it is refused."""
+    """The ports whose calls the route shapes, even with rules that cannot be served; none if it is
+    refused."""
     refusal: Problem | None = None
 
 

@@ -1,9 +1,9 @@
-"""What owners of GatewayClasses and Gateways are told (Gateway API, "GatewayConditionType").
+"""The statuses of GatewayClasses and Gateways (Gateway API, "GatewayConditionType").
 
-Every class of our controller gets a status, and every Gateway of the class that is served;
-nothing else does. A Gateway is programmed when one of its listeners is: whether Envoy took them
-is told elsewhere. Elsewhere: each listener (`listenerstatus`), ListenerSets, which never lower
-their Gateway (`listenersetstatus`), routes (`routestatus`).
+Every class of our controller gets a status, and every Gateway of the class that is served; nothing
+else does. A Gateway is programmed when one of its listeners is; whether Envoy accepted them is
+added in `dag.refusals`. Elsewhere: each listener (`listenerstatus`), ListenerSets, which never
+lower their Gateway (`listenersetstatus`), routes (`routestatus`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ from dag.statuses import Address, Condition, GatewayClassStatus, GatewayStatus
 
 @query
 def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
-    """What a GatewayClass is told."""
+    """The status of a GatewayClass; None if it is not of our controller."""
     found = view.read(tables.GATEWAY_CLASSES, key)
     if found is None or not view.ask(selection.is_of_our_controller, key):
         return None
@@ -71,7 +71,7 @@ def gateway_class(view: View, key: NamespacedName) -> GatewayClassStatus | None:
 
 @query
 def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
-    """What a Gateway is told."""
+    """The status of a Gateway; None if it is not for us to write one."""
     found = view.read(tables.GATEWAYS, key)
     if found is None:
         return None
@@ -98,7 +98,8 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
 
 
 def _of_an_unserved_class(view: View, key: NamespacedName, found: Gateway) -> GatewayStatus | None:
-    """What a Gateway of a younger class of our controller is told; None if its class is not."""
+    """The status of a Gateway of a younger class of our controller; None if its class is not
+    ours."""
     name, winner = found.spec.gateway_class_name, view.ask(selection.accepted_class, ())
     is_ours = view.ask(selection.is_of_our_controller, NamespacedName("", name))
     if winner is None or not is_ours or found.metadata.deletion_timestamp is not None:
@@ -109,7 +110,7 @@ def _of_an_unserved_class(view: View, key: NamespacedName, found: Gateway) -> Ga
 
 
 def _none(view: View) -> tuple[Address, ...] | None:
-    """What a Gateway that waits has of addresses, where there are any."""
+    """The addresses of a Gateway that waits: none; None where nothing assigns any."""
     return () if view.read(addresses.ASSIGNED, DEFAULT_FLEET) is not None else None
 
 
@@ -127,7 +128,7 @@ def _conditions(view: View, told: Sequence[Problem]) -> Iterator[Condition]:
 
 
 def _summary(view: View, key: NamespacedName, states: Sequence[ListenerState]) -> Iterator[Problem]:
-    """What is wrong with the whole, and what the listeners together mean for it."""
+    """What is wrong with the Gateway as a whole, and what its listeners together mean for it."""
     own, whole = problems.gateway(key), view.ask(parameters.refusal, key)
     idle = [it.spec.section.name for it in states if not it.is_served]
     if whole is not None or len(idle) == len(states):
@@ -143,7 +144,7 @@ def _summary(view: View, key: NamespacedName, states: Sequence[ListenerState]) -
 
 
 def _references(view: View, key: NamespacedName) -> Iterator[Problem]:
-    """What of the settings for all listeners leads nowhere, or lets clients in."""
+    """Settings for all listeners that lead nowhere, or that let any client in."""
     certificate = view.ask(backendcertificate.found, key)
     if isinstance(certificate, Problem):
         yield certificate
@@ -152,7 +153,7 @@ def _references(view: View, key: NamespacedName) -> Iterator[Problem]:
 
 
 def _unknown(found: Any, own: Place) -> Iterator[Problem]:
-    """Words of a later version that no listener is told of."""
+    """Values of a later version that are not reported on a listener."""
     for value in unknown_values(found):
         if not value.path.startswith(("spec.listeners[", "spec.tls.frontend.")):
             yield problems.value_without_effect(Place(own.subject, value.path), value.message)

@@ -1,8 +1,8 @@
-"""What is said of a policy or route where its own status has no room for it: its Gateway says it.
+"""Messages on a Gateway about policies and routes whose own status has no room left.
 
-A policy has room for the words of 16 ancestors, a route for those of 32 parents, whichever
-controllers speak in their names. Rule: Gateway API, comment on `PolicyStatus.ancestors` (what does
-not fit is to be told on related objects). Whether it fits is known to whoever writes statuses.
+A status of a policy has room for 16 ancestors, one of a route for 32 parents, of all controllers
+together. Rule: Gateway API, comment on `PolicyStatus.ancestors` (what does not fit is to be
+reported on related objects). The writer of statuses knows whether it fits.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from dag.problems import Problem, policies
 from dag.problems import gateway as problems
 
 UNTOLD: Table[ObjectRef, tuple[NamespacedName, ...]] = Table("statuses without room")
-"""The Gateways, sorted, in whose names nothing can be said of an object; no row where all can."""
+"""By object: the Gateways, sorted, for which its status has no room; no row if all fit."""
 
 
 def _by_gateway(
@@ -28,6 +28,6 @@ INDEXES = (OBJECTS,)
 
 
 def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
-    """What a Gateway says in place of others."""
+    """What a Gateway's status says in place of that of other objects."""
     for it in sorted(view.bucket(OBJECTS, gateway)):
         yield policies.no_room_in_status(problems.gateway(gateway), it)

@@ -1,7 +1,7 @@
-"""What a TLSRoute, TCPRoute or UDPRoute asks for: where the bytes or packets of a listener go.
+"""TLSRoutes, TCPRoutes and UDPRoutes: where the bytes or packets of a listener go.
 
 Version v1 has one rule. Of several in an older version the first takes everything, so the others
-are told. A share that leads nowhere is refused: the connection is closed.
+are reported. Connections of a share that leads nowhere are closed.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ from dag.problems.places import Place, gathered
 
 @query
 def rules(view: View, ref: ObjectRef) -> Rules:
-    """Where a route sends what it takes."""
+    """Where a route sends its connections or packets."""
     route = view.read(tables.BY_KIND[ref.kind], ref.key)
     if route is None:
         return Rules()
@@ -52,7 +52,7 @@ def rules(view: View, ref: ObjectRef) -> Rules:
 
 
 def _guards(view: View, ref: ObjectRef) -> Iterator[ObjectRef]:
-    """The policies that are to guard a route: none is served for streams."""
+    """The policies that guard a route; none of them is served for streams."""
     found = policytargets.of_parts(view, securitypolicies.POLICIES, ref)
     if found is not None:
         yield securitypolicies.ref(found)
@@ -65,7 +65,8 @@ def _guards(view: View, ref: ObjectRef) -> Iterator[ObjectRef]:
 
 
 def _closes(view: View, policy: NamespacedName) -> bool:
-    """Whether a BackendTrafficPolicy closes its routes, which of merged ones listeners know."""
+    """Whether a BackendTrafficPolicy closes its routes; for merged ones, each listener decides
+    that."""
     effects = trafficpolicies.EFFECTS
     return not effects.is_merging(view, policy) and effects.of(view, policy).is_closed
 

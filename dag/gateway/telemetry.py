@@ -1,9 +1,9 @@
 """Which requests of a Gateway are traced, as an XTelemetryPolicy says (GEP-5253).
 
-One policy holds for a Gateway, on all its listeners for requests and those of its ListenerSets: the
-oldest. What it says replaces `spec.tracing` of the ContourConfiguration there. While it cannot be
-met, nothing is traced: spans would go to somebody whom it does not name. Elsewhere: what its owner
-is told (`telemetrystatus`).
+The oldest policy holds for a Gateway, on all HTTP listeners of it and its ListenerSets. It replaces
+`spec.tracing` of the ContourConfiguration there. If it cannot be served, nothing is traced: spans
+would go to a collector that it does not name. Elsewhere: what its owner is told
+(`telemetrystatus`).
 """
 
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ class Wanted:
     """What a policy asks for."""
 
     is_default: bool = False
-    """As without a policy."""
+    """The policy asks for the default, as without a policy."""
     tracing: nodes.Tracing | None = None
     """None: nothing is traced."""
     problems: tuple[Problem, ...] = ()
@@ -61,19 +61,21 @@ def wanted(view: View, key: NamespacedName) -> Wanted:
 
 @query
 def winner(view: View, gateway: NamespacedName) -> NamespacedName | None:
-    """The policy that holds for a Gateway: the oldest of those whose status has room to say so."""
+    """The policy that holds for a Gateway: the oldest one whose status has room for that
+    Gateway."""
     claims = sorted(view.bucket(POLICIES, gateway))
     return next((it.key for it in claims if not is_untold(view, it.key, gateway)), None)
 
 
 def is_untold(view: View, policy: NamespacedName, gateway: NamespacedName) -> bool:
-    """Whether nothing can be said of a policy in the name of a Gateway: it must not hold then."""
+    """Whether the status of a policy has no room for a Gateway: then it must not hold there."""
     return gateway in (view.read(statusoverflow.UNTOLD, ObjectRef(KIND, *policy)) or ())
 
 
 @query
 def of_listener(view: View, key: nodes.ListenerKey) -> Wanted | None:
-    """What the policy of an Envoy listener's Gateway asks for; None if nothing, or the default."""
+    """What the policy of an Envoy listener's Gateway asks for; None for the default, or no
+    policy."""
     for maker in view.bucket(servedlisteners.MAKERS, key):
         policy = view.ask(winner, maker.key) if maker.kind == "Gateway" else None
         found = view.ask(wanted, policy) if policy is not None else None
@@ -83,7 +85,7 @@ def of_listener(view: View, key: nodes.ListenerKey) -> Wanted | None:
 
 
 def collectors(view: View, gateway: NamespacedName) -> tuple[ObjectRef, ...]:
-    """The Service or XBackend that the spans of a Gateway go to, whether or not it is there."""
+    """The Service or XBackend that the spans of a Gateway go to, whether or not it exists."""
     policy = view.ask(winner, gateway)
     found = view.read(tables.TELEMETRY_POLICIES, policy) if policy is not None else None
     if policy is None or found is None or found.spec.tracing is None:

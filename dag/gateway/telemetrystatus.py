@@ -1,4 +1,4 @@
-"""What the owner of an XTelemetryPolicy is told, in the name of each Gateway that it names."""
+"""The status of an XTelemetryPolicy, with an entry for each Gateway that it names."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ from dag.statuses import AncestorStatus, Condition, PolicyStatus
 
 @query
 def telemetry_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What a policy is told; None if it names no Gateway of ours, and none that is not there."""
+    """The status of a policy; None if it names no Gateway of ours and none that does not exist."""
     found = view.read(tables.TELEMETRY_POLICIES, key)
     name = view.ask(settings.controller_name, ())
     if found is None or not name:
@@ -40,7 +40,7 @@ def _targets(found: XTelemetryPolicy) -> Iterator[tuple[int, LocalObjectReferenc
 
 
 def _is_for_us(view: View, key: NamespacedName, target: LocalObjectReference) -> bool:
-    """Whether we speak of a target: a Gateway of ours, or one that is nobody's."""
+    """Whether a target gets an entry from us: a Gateway of ours, or one that does not exist."""
     if (target.group, target.kind) != (GROUP, "Gateway"):
         return False
     gateway = NamespacedName(key.namespace, target.name)

@@ -1,11 +1,11 @@
-"""How long a request and each of its tries may take, and when it is tried again.
+"""Timeouts and retries: of a request and each of its tries.
 
 Gateway API, "HTTPRouteTimeouts" (GEP-1742) and "HTTPRouteRetry" (GEP-1731). Zero is without limit.
 Whether there are retries is known only after policies have been applied: without any there is one
-try, so the shorter of both limits holds (`settled`). A limit of more than a day is served as a day.
-What the backend has not begun to process is retried whenever retries are asked for, answers only
-with the codes that are given. A request that may have been processed is sent again only where
-attempts have a time limit (`backendRequest`): the limit is there to try again.
+try, so the shorter of both limits holds (`settled`). A limit of more than a day becomes a day. If
+retries are asked for, requests that the backend has not begun to process are always retried;
+answers only with the given codes. A request that may have been processed is retried only if tries
+have a time limit (`backendRequest`), for that is what this limit is for.
 """
 
 from crds.gateway.httproute import HTTPRouteRule
@@ -14,24 +14,25 @@ from dag import nodes
 from dag.values import durations
 
 NOT_PROCESSED = ("connect-failure", "refused-stream", "reset-before-request", "unavailable")
-"""Envoy's words for no connection, a rejected request (HTTP/2, gRPC), a reset before sending."""
+"""Envoy's conditions for no connection, a rejected request (HTTP/2, gRPC), a reset before
+sending."""
 RESET = "reset"
-"""Envoy's word for an attempt that is over without an answer: reset, or given up after its limit;
-it has none for the limit alone."""
+"""Envoy's condition for a try that ended without an answer: reset, or timed out; it has none for
+the time limit alone."""
 
 
 def timeout(rule: HTTPRouteRule) -> float | None:
-    """Seconds for the whole request; 0 is without limit, None where nothing is said."""
+    """Seconds for the whole request; 0 is without limit, None if it is not set."""
     return _seconds(rule.timeouts.request) if rule.timeouts is not None else None
 
 
 def try_timeout(rule: HTTPRouteRule) -> float | None:
-    """Seconds for each try; 0 is without limit, None where nothing is said."""
+    """Seconds for each try; 0 is without limit, None if it is not set."""
     return _seconds(rule.timeouts.backend_request) if rule.timeouts is not None else None
 
 
 def retry(rule: HTTPRouteRule) -> nodes.Retry | None:
-    """When and how often a request is tried again; None where nothing is said."""
+    """When and how often a request is retried; None if it is not set."""
     wanted = rule.retry
     if wanted is None:
         return None
@@ -48,9 +49,10 @@ def retry(rule: HTTPRouteRule) -> nodes.Retry | None:
 
 
 def settled(forward: nodes.Forward) -> nodes.Forward:
-    """The limit of a try as Envoy is told: as part of the retries, or of the whole without any.
+    """The action with the limit of a try where Envoy has it: in the retries, or without any in the
+    whole.
 
-    Where each try has a limit, the whole has that which is asked for, not Envoy's own.
+    If each try has a limit, the whole has the one that is asked for (or none), not Envoy's default.
     """
     limit, found = forward.try_timeout, forward.retry
     if limit is None:
@@ -63,5 +65,6 @@ def settled(forward: nodes.Forward) -> nodes.Forward:
 
 
 def _seconds(text: str | None) -> float | None:
-    """The form was checked when the route was decoded; only the length can be refused."""
+    """The seconds of a duration, a day at most; its format was checked when the route was
+    decoded."""
     return min(durations.seconds(text), durations.LONGEST) if text is not None else None

@@ -1,6 +1,6 @@
-"""Values of TLS that objects of Envoy Gateway write, as far as they are served.
+"""TLS settings of Envoy Gateway's objects, as far as they are served.
 
-One that is not served has no effect, and is told: it never makes TLS weaker than the default.
+A value that is not served has no effect and is reported: TLS is never weaker than by default.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,8 @@ def version(given: str | None, at: Place) -> Findings[nodes.TlsVersion | None]:
 
 
 def known(given: Iterable[str], served: tuple[str, ...], at: Place) -> Findings[tuple[str, ...]]:
-    """Those of a list that are served, each once; of the others is told that they do nothing."""
+    """The values of a list that are served, each once; the others are reported as without
+    effect."""
     found: list[str] = []
     for index, it in enumerate(given):
         if it in served:

@@ -1,8 +1,8 @@
-"""Where the keys of a provider of tokens come from, and whether there are any.
+"""The keys of a token provider (JWKS): where they come from, and whether there are any.
 
-Of an AuthenticationFilter or a SecurityPolicy: from a server (`remoteJWKS`), from the filter itself
-or from an object beside it (`localJWKS`). What a filter says wrongly is refused; keys that are
-missing are told, and leave their provider out.
+The provider is one of an AuthenticationFilter or a SecurityPolicy; its keys come from a server
+(`remoteJWKS`), from the object itself or from another one in its namespace (`localJWKS`). Invalid
+fields are refused; missing keys are reported, and their provider is left out.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ KeySource = nodes.RemoteJwks | nodes.LocalJwks | nodes.StoredJwks
 
 
 def source(at: Place, written: crd.JWTAuthenticationProvider) -> KeySource:
-    """The keys of a provider, by what its filter says alone."""
+    """The source of a provider's keys, by its filter alone; Refused if that is not valid."""
     given = {
         "remoteJWKS": written.remote_jwks,
         "remoteJwks": written.remote_jwks_as_designed,
@@ -43,7 +43,7 @@ def source(at: Place, written: crd.JWTAuthenticationProvider) -> KeySource:
 
 
 def state(view: View, found: KeySource) -> State:
-    """Whether there are keys, and what is wrong with them; it stays the same for newer keys."""
+    """Whether there are keys, and what is wrong with them; equal when the keys are only renewed."""
     match found:
         case nodes.RemoteJwks():
             known = view.ask(keysets.state, found)
@@ -82,7 +82,7 @@ def _authorities(at: Place, written: crd.RemoteKeySet) -> Iterator[ObjectRef]:
 def local(
     at: Place, written: crd.LocalKeySet, not_valid: Constructor
 ) -> nodes.LocalJwks | nodes.StoredJwks:
-    """Keys that need no server, of a filter or a policy."""
+    """The source of keys that need no server, for a filter or a policy."""
     wanted, other = written.inline, written.value_ref
     if written.type == "Inline" and wanted is not None and other is None:
         if why := jwks.refusal(wanted.encode()):
@@ -106,7 +106,7 @@ def _object(at: Place, reference: crd.ContentReference, not_valid: Constructor) 
 def claim_headers(
     at: Place, written: Sequence[crd.ClaimHeader], not_valid: Constructor
 ) -> tuple[tuple[str, str], ...]:
-    """Claims with the headers that they become, in lower case, of a filter or a policy."""
+    """Claims with the headers that they become, in lower case, for a filter or a policy."""
     for index, it in enumerate(written):
         place = at.at("claimToHeaders", index)
         if not it.claim:

@@ -1,10 +1,9 @@
-"""What the owner of a BackendTrafficPolicy is told of the routes and backends that it is for.
+"""The status of a BackendTrafficPolicy, with problems of the routes and backends that it is for.
 
-Some of its fields have no effect there: streams have no requests, and a backend that does not
-speak HTTP/2 cannot be asked by gRPC. A global limit closes rules that Envoy answers itself. Each
-route tells which policies are concerned, so one that comes or goes wakes only its own. Envoy
-Gateway 1.9 leaves out all of this without a word. Elsewhere: rules that are not served
-(`unservedrules`).
+Some of its fields have no effect there: streams have no requests, and a backend that does not speak
+HTTP/2 cannot have gRPC health checks. A global limit closes rules that Envoy answers itself. Each
+route yields the policies that are concerned, so one that comes or goes wakes only its own. Envoy
+Gateway 1.9 ignores all of this silently. Elsewhere: rules that are not served (`unservedrules`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,17 +28,17 @@ from dag.problems import policies as complaints
 from dag.statuses import PolicyStatus
 
 MOST_NAMED = 3
-"""So many routes are named in a message."""
+"""The most routes that are named in a message."""
 _STREAMS = ("TCPRoute", "TLSRoute", "UDPRoute")
 _EFFECTS = trafficpolicies.EFFECTS
 
 
 class Idle(NamedTuple):
-    """Where a part of a policy has no effect, or none but to close a rule."""
+    """A route on which a part of a policy has no effect, or only closes a rule."""
 
     route: ObjectRef
     why: Literal["stream", "unasked", "uncounted"]
-    """It has no requests; a backend cannot be asked by gRPC; an answer of it is not counted."""
+    """The route has no requests; a backend cannot have gRPC checks; an answer is not counted."""
 
 
 Found = frozenset[tuple[NamespacedName, Idle]]
@@ -48,7 +47,7 @@ Found = frozenset[tuple[NamespacedName, Idle]]
 
 @query
 def idle(view: View, route: ObjectRef) -> Found:
-    """Of a route, the policies that say something that has no effect there."""
+    """The policies of a route with settings that have no effect there."""
     claims, parents = view.ask(trafficpolicies.POLICIES.claims, route), _parents(view, route)
     if not parents or not (claims or any(parents)):
         return frozenset()
@@ -79,14 +78,15 @@ def _parents(view: View, route: ObjectRef) -> Parents:
 def _effects(
     view: View, own: NamespacedName | None, parents: Parents
 ) -> Iterator[tuple[NamespacedName, trafficpolicies.Traffic]]:
-    """What the policies of a route do, with one of its own or without; each with whose it is."""
+    """The effects of the policies of a route, each with its policy; `own` is the route's, if
+    any."""
     return ((it, _EFFECTS.of(view, key)) for it, key in _keys(view, own, parents))
 
 
 def _keys(
     view: View, own: NamespacedName | None, parents: Parents
 ) -> Iterator[tuple[NamespacedName, NamespacedName]]:
-    """Whose the effects are, and under which key."""
+    """The policies that the effects belong to, each with the key of its effect."""
     if own is None:
         yield from ((it, it) for it in parents if it is not None)
     elif _EFFECTS.is_merging(view, own):
@@ -132,8 +132,8 @@ def _is_unasked(clusters: Iterable[nodes.Cluster | None], found: trafficpolicies
 
 @query
 def backend_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What a policy is told. One whose requests a rate limit service counts is programmed when that
-    has its limits, which is added elsewhere (`dag.refusals`)."""
+    """The status of a policy. If a rate limit service counts for it, it is programmed when that has
+    its limits, which is added elsewhere (`dag.refusals`)."""
     found = _EFFECTS.status_with(view, key, tuple(_told(view, key)))
     if found is None or _EFFECTS.of(view, key).policies.limits is None:
         return found
@@ -175,7 +175,7 @@ def _named(found: Iterable[ObjectRef]) -> str:
 
 
 def _of_requests_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
-    """The fields of a policy, of those that are served, that say nothing of connections."""
+    """The served fields of a policy that are about requests, not connections."""
     http = spec.timeout.http if spec.timeout is not None else None
     if http is not None:
         times = {
@@ -203,8 +203,8 @@ def _of_requests_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
 
 
 def _of_tcp_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
-    """The fields of a policy that say how connections of TCP are opened and kept, which Envoy's
-    proxy for UDP has none of."""
+    """The fields of a policy that are about TCP connections, which Envoy's UDP proxy does not
+    have."""
     tcp = spec.timeout.tcp if spec.timeout is not None else None
     if tcp is not None and tcp.connect_timeout is not None:
         yield "timeout.tcp.connectTimeout"
@@ -260,7 +260,7 @@ def _limiting(
 LIMITING: Index[NamespacedName, None] = Index(
     "policies with limits that a service counts", _EFFECTS.meaning, _limiting
 )
-"""As BY_GRPC: so that what else a policy says wakes none of its routes for the sake of its
+"""Like BY_GRPC, an index so that other changes of a policy do not wake its routes for its
 status."""
 
 INDEXES = (STREAMED, UNASKED, UNCOUNTED, BY_GRPC, LIMITING)

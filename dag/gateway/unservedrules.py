@@ -1,7 +1,7 @@
-"""What owners of policies are told of rules that are not served as they are written.
+"""Problems of policies with rules that are not served as they are written.
 
-Such a rule is dropped or answers an error, so no policy has an effect there. Each route tells which
-policies are concerned, so one that comes or goes wakes only its own.
+Such a rule is dropped or answers an error, so no policy has an effect there. Each route yields the
+policies that are concerned, so one that comes or goes wakes only its own.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from dag.problems import policies as complaints
 
 
 def told(view: View, policy: ObjectRef, spec: PolicyTargets) -> Iterator[Problem]:
-    """What the owner of a policy is told; an error if it is for nothing else."""
+    """A problem for each such rule of a policy; an error if the policy is for nothing else."""
     found = sorted({it for index in INDEXES for it in view.bucket(index, policy)})
     own, is_error = complaints.attached(policy.kind, policy.key), _are_all(spec, policy, found)
     for it in found:

@@ -1,10 +1,9 @@
-"""What an XBackend asks for: a name of another machine, a port, and how it is spoken to there.
+"""XBackends: a host name outside the cluster, a port, and the protocol and TLS to use there.
 
-Experimental (v1.7). Whoever may write one leads Envoy to any name, as with a Service of type
-ExternalName; so it is refused unless the configuration allows these. What an XBackend asks for is
-never weakened: where a part of it cannot be met, it gets no requests. A selector of pods is not
-served, for no pods are read. Elsewhere: references to it (`backends`), its status
-(`policystatus`).
+Experimental (v1.7). Whoever may write one can make Envoy connect to any name, as with a Service of
+type ExternalName; so it is refused unless the configuration allows these. What an XBackend asks for
+is never weakened: if a part of it cannot be met, it gets no requests. A pod selector is not served,
+for we read no pods. Elsewhere: references to it (`backends`), its status (`policystatus`).
 """
 
 from typing import Final
@@ -34,7 +33,7 @@ class Wanted:
     """None: it gets no requests."""
     dns: nodes.DnsAddress | None = None
     protocol: str = ""
-    """As it is written; empty if the kind of the route says it."""
+    """The protocol, as it is written; empty if the kind of the route decides it."""
     tls: nodes.UpstreamTls | None = None
     problems: tuple[Problem, ...] = ()
 
@@ -87,7 +86,7 @@ def _address(view: View, found: XBackend, own: Place) -> Findings[nodes.DnsAddre
 
 
 def _refusal(host: str) -> str | None:
-    """Why Envoy must not be led to a name, as the end of a sentence; None if it may."""
+    """Why Envoy must not connect to a name, as the end of a sentence; None if it may."""
     if addresses.of_family(host, "IPv4") is not None:
         return "is an IP address"
     return addresses.refusal(host)
@@ -95,7 +94,7 @@ def _refusal(host: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """How TLS is spoken; not at all without any."""
+    """How TLS is spoken; without `tls`, no TLS."""
 
     tls: nodes.UpstreamTls | None = None
 
@@ -127,7 +126,7 @@ def _certificate(
 
 
 def cluster(view: View, key: NamespacedName, at: Place) -> nodes.Cluster | Problem:
-    """What a reference to an XBackend leads to, which is permitted; or why it leads nowhere."""
+    """What a permitted reference to an XBackend leads to, or why it leads nowhere."""
     if view.read(tables.XBACKENDS, key) is None:
         return shared.backend_not_found(at, f"{KIND} {key} not found")
     asked = view.ask(wanted, key)
@@ -145,7 +144,7 @@ _HTTP1 = frozenset({"HTTP11", "WSS"})
 
 
 def _mismatch(protocol: str, route: str) -> str:
-    """Why a kind of route does not lead to what a backend speaks; empty if it does."""
+    """Why a kind of route cannot lead to a backend with this protocol; empty if it can."""
     if route == "UDPRoute":
         return "takes no datagrams"
     if protocol == "TCP" and route not in _STREAMS:
