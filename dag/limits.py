@@ -1,7 +1,7 @@
-"""How much may be open towards a Service at once, for each Envoy.
+"""Circuit breakers: how much may be open towards a Service at once, for each Envoy.
 
-As the configuration and ExtensionServices write it, and as annotations of a Service do (Contour
-documentation, "Annotations Reference"). 0 and absent are the default.
+They are fields of the configuration and ExtensionServices, and annotations of a Service (Contour
+documentation, "Annotations Reference"). 0 and absent mean the default.
 """
 
 from crds.envoysettings import CircuitBreakers
@@ -24,7 +24,7 @@ def written(given: CircuitBreakers | None) -> nodes.CircuitBreakers | None:
 
 
 def annotated(metadata: ObjectMeta) -> nodes.CircuitBreakers | None:
-    """Limits by annotations; what is no number has no effect, as in upstream Contour."""
+    """Limits by annotations; a value that is no number has no effect, as in upstream Contour."""
     if not metadata.annotations:
         return None
 

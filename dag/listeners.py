@@ -1,12 +1,11 @@
 """The listeners of a fleet, and on which of them the hosts of Ingress and HTTPProxy live.
 
-Without a Gateway there is a plain and a secure one, on the ports of the settings. A Gateway in
-charge brings its own, which Ingress and HTTPProxy then use. Ports that the settings name
-(`externalPorts`) are there in any case. Else, of a protocol for which the Gateway has no listener,
-the static one stays where the fleet is not ours: its Service is for others to say. Of a fleet that
-we make, the Gateway decides the ports, so there is none; nor is there where Gateways alone are
-served. A name depends on the port alone: a
-Gateway that comes or goes does not close the ports it shares.
+Without a Gateway there is one for plain HTTP and one for HTTPS, on the ports of the settings (the
+static ones). A Gateway in charge brings its own, which Ingress and HTTPProxy then use. Ports that
+the settings name (`externalPorts`) exist in any case. For a protocol of which the Gateway has no
+listener, the static one otherwise stays only if we do not make the fleet: then others decide what
+its Service has. If only Gateways are served, there are no static ones. A name depends on the port
+alone: a Gateway that comes or goes does not close the ports it shares.
 """
 
 from collections.abc import Iterable, Iterator
@@ -30,7 +29,7 @@ def listeners(view: View, fleet: str) -> tuple[nodes.Listener, ...]:
     monitors = (it.port for it in view.ask(settings.monitors, ()))
     everything = ports.distinct((*found, *static), monitors)
     if view.read(tables.HOST_PORTS, ()) is not None:
-        # Two instances on one machine would share a port in silence, and each get half.
+        # Two instances on one machine would silently share a port, and each get half of it.
         return tuple(replace(it, is_exclusive=True) for it in everything)
     return everything
 
@@ -47,13 +46,14 @@ def listener(view: View, key: nodes.ListenerKey) -> nodes.Listener | None:
 
 @query
 def plain_listener(view: View, _: tuple[()]) -> nodes.Listener | None:
-    """Where plain HTTP of Ingress and HTTPProxy arrives; None if a Gateway leaves it open."""
+    """The listener for plain HTTP of Ingress and HTTPProxy; None if the Gateway has no suitable
+    one."""
     return _only(view, "HTTP", view.ask(settings.ports, ()).http)
 
 
 @entrypoints.secure_listener.answer
 def secure_listener(view: View, _: tuple[()]) -> nodes.Listener | None:
-    """Where TLS of Ingress and HTTPProxy arrives; None if a Gateway leaves it open."""
+    """The listener for TLS of Ingress and HTTPProxy; None if the Gateway has no suitable one."""
     return _only(view, "HTTPS", view.ask(settings.ports, ()).https)
 
 
@@ -81,7 +81,7 @@ def _of_gateways(view: View, fleet: str) -> Iterator[nodes.Listener]:
 
 
 def _is_held(view: View, fleet: str) -> bool:
-    """Fleets of one machine have to agree on its ports."""
+    """Whether `ports.HELD` assigns the ports of a fleet: fleets of one machine must not collide."""
     return fleet != DEFAULT_FLEET and view.read(tables.HOST_PORTS, ()) is not None
 
 
@@ -94,7 +94,7 @@ def host_ports(view: View, fleet: str) -> tuple[ports.HostPort, ...]:
 
 
 def _stream(view: View, key: nodes.ListenerKey, found: nodes.Listener) -> nodes.Stream | None:
-    """Where everything goes that arrives on a port for TCP or UDP."""
+    """Where everything that arrives on a TCP or UDP port goes; None for HTTP and HTTPS."""
     if found.protocol in {"HTTP", "HTTPS"}:
         return None
     return view.ask(gateway_hosts.stream_of, nodes.HostKey(*key, hostnames.EVERY))

@@ -1,8 +1,9 @@
 """Backends of this machine that need no EndpointSlice: for a process that serves one machine.
 
-By the command line (`contour run --backend cart=127.0.0.1:9103`), which needs no Service either, or
-by an annotation of the Service. In a cluster the annotation has no effect, which is told where the
-Service is used: there, whoever may annotate a Service could lead Envoy anywhere.
+They are given on the command line (`contour run --backend cart=127.0.0.1:9103`), which needs no
+Service either, or by an annotation of the Service. In a cluster the annotation has no effect, which
+the objects that use the Service report: otherwise whoever may annotate a Service could make Envoy
+connect to any address.
 """
 
 import ipaddress
@@ -23,7 +24,7 @@ NAMED: Table[NamespacedName, tuple[nodes.Endpoint, ...]] = Table("local backends
 
 
 def endpoints(view: View, service: NamespacedName) -> tuple[nodes.Endpoint, ...]:
-    """The addresses of a Service on this machine; empty if EndpointSlices tell them."""
+    """The addresses of a Service on this machine; empty if EndpointSlices have them."""
     if view.read(tables.LOOPBACK_REFUSED, ()):
         return ()
     if named := view.read(NAMED, service):
@@ -70,7 +71,7 @@ def _endpoint(text: str) -> nodes.Endpoint | str:
 def told(
     view: View, subject: ObjectRef, service: NamespacedName, metadata: ObjectMeta
 ) -> Iterator[Problem]:
-    """What is told where a Service with the annotation is used, if it has not the effect meant."""
+    """Problems of an object that uses a Service with the annotation, if that has no effect."""
     text = metadata.annotations.get(ANNOTATION)
     if text is None:
         return

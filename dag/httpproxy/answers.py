@@ -17,7 +17,7 @@ MAX_BODY = 4096
 def redirect(
     place: Place, policy: crd.HTTPRequestRedirectPolicy, match: nodes.Match
 ) -> nodes.Redirect:
-    """Where the client is sent."""
+    """The redirect of a route."""
     if policy.path is not None and policy.prefix is not None:
         raise Refused(problems.redirect_not_valid(place, "path and prefix cannot both be set"))
     if policy.prefix is not None and not isinstance(match.path, nodes.Prefix):
@@ -40,7 +40,7 @@ def redirect(
 
 
 def response(place: Place, policy: crd.HTTPDirectResponsePolicy) -> nodes.Respond:
-    """What the client is told."""
+    """The direct response of a route."""
     size = len(policy.body.encode())
     if size > MAX_BODY:
         text = f"has {size} bytes, more than {MAX_BODY}"

@@ -1,8 +1,8 @@
-"""The Services of a route: which take its requests, in which shares, and which get copies.
+"""The Services of a route: which get its requests, in which shares, and which are mirrors.
 
-Shares are told over all Services of the list before any of them is left out: a Service that
-cannot be resolved never moves its traffic to one that was given none. A Service whose certificate
-cannot be checked as it is asked closes the route. Source: HTTPProxy reference, "Service".
+Shares are computed over all Services of the list before any of them is left out: the traffic of a
+Service that cannot be resolved never moves to one with weight 0. A Service whose certificate cannot
+be checked as the HTTPProxy demands closes the route. Source: HTTPProxy reference, "Service".
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ class UpstreamOptions(NamedTuple):
     outliers: nodes.OutlierDetection | None = None
     idle_timeout: float | None = None
     sni: str = ""
-    """The host that requests are forwarded with, if it is another one."""
+    """The server name of TLS: the host that requests are forwarded with, if that is rewritten."""
 
 
 class ServiceCluster(NamedTuple):
@@ -60,7 +60,7 @@ def takers(
 def mirrors(
     view: View, place: Place, written: Sequence[crd.Service], options: UpstreamOptions
 ) -> Findings[tuple[nodes.Mirror, ...]]:
-    """The Services that get copies; of mirrors, a weight is a percentage."""
+    """The mirrors; the weight of a mirror is a percentage."""
     found: list[nodes.Mirror] = []
     for index, service in enumerate(written):
         if service.mirror:

@@ -1,7 +1,7 @@
 """How requests or connections are spread over the endpoints of a Service.
 
-A source of a hash that is not clear is left out with a warning; a strategy without any is the
-default one. Source: HTTPProxy reference, "LoadBalancerPolicy", "RequestHashPolicy".
+An ambiguous source of a hash is left out with a warning; without any source, the default strategy
+is used. Source: HTTPProxy reference, "LoadBalancerPolicy", "RequestHashPolicy".
 """
 
 from typing import NamedTuple
@@ -38,7 +38,7 @@ def of_requests(place: Place, policy: crd.LoadBalancerPolicy | None) -> Findings
 
 
 def of_connections(place: Place, policy: crd.LoadBalancerPolicy | None) -> Findings[Spread]:
-    """How connections are spread: there is nothing in them to hash."""
+    """How connections are spread; strategies that hash need requests."""
     strategy = policy.strategy if policy is not None else ""
     if strategy not in strategies.PLAIN:
         at = place.at("loadBalancerPolicy").at("strategy")
@@ -64,7 +64,7 @@ def _sources(
 
 
 def _source(written: crd.RequestHashPolicy) -> nodes.HashPolicy | str:
-    """What is hashed, or why nothing is."""
+    """What is hashed, or why this policy hashes nothing."""
     header, query = written.header_hash_options, written.query_parameter_hash_options
     if [header is not None, query is not None, written.hash_source_ip].count(True) != 1:
         return "needs exactly one of headerHashOptions, queryParameterHashOptions and hashSourceIP"

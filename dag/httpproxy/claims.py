@@ -1,4 +1,4 @@
-"""What HTTPProxy wants for a host: the claim of the root that owns it."""
+"""The claim of HTTPProxy for a host: that of the root that owns it."""
 
 from dag import nodes
 from dag.engine.view import View, query

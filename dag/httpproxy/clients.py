@@ -1,6 +1,6 @@
-"""How the certificates of clients are checked.
+"""Client certificates of a host, and how they are checked.
 
-What cannot be checked lets nobody in. Source: HTTPProxy reference, "DownstreamValidation".
+If they cannot be checked, nobody gets in. Source: HTTPProxy reference, "DownstreamValidation".
 """
 
 from crds import virtualhost as crd
@@ -34,9 +34,9 @@ def validation(
 
 
 def is_overruled(view: View, place: Place, fqdn: str, own: nodes.Tls) -> Findings[bool]:
-    """Whether a Gateway, which comes before an HTTPProxy, lets in clients that this one does not.
+    """Whether a Gateway, which wins over an HTTPProxy, lets in clients that the HTTPProxy does not.
 
-    A lower version of TLS is told; it lets in nobody else.
+    A lower minimum version of TLS is only reported: it lets no other clients in.
     """
     theirs = view.ask(entrypoints.gateway_tls, fqdn)
     if theirs is None:
@@ -52,7 +52,7 @@ def is_overruled(view: View, place: Place, fqdn: str, own: nodes.Tls) -> Finding
 
 
 def _checked(asked: nodes.ClientValidation | None) -> nodes.ClientValidation | None:
-    """The same, whatever backends learn of the certificate."""
+    """The validation without `forward`, to compare only what is checked."""
     return replace(asked, forward=None) if asked is not None else None
 
 

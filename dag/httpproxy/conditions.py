@@ -1,10 +1,10 @@
 """Match conditions: one block of them narrows the requests that an include or route is given.
 
-A block is a set: the order in which its conditions are written has no meaning. Prefixes of
-includes are put in front of what follows, with double slashes collapsed; headers and query
-parameters add up. Conditions that no request can meet, and blocks that are not clear, are
-refused. Source: HTTPProxy reference, "MatchCondition". Elsewhere: headers and query parameters
-(`headermatches`, `querymatches`).
+A block is a set: the order in which its conditions are written has no meaning. Prefixes of includes
+are put in front of what follows, with double slashes collapsed; headers and query parameters add
+up. Conditions that no request can meet, and ambiguous blocks, are refused. Source: HTTPProxy
+reference, "MatchCondition". Elsewhere: headers and query parameters (`headermatches`,
+`querymatches`).
 """
 
 import re
@@ -19,7 +19,7 @@ from dag.problems.places import Place
 from dag.values import paths, regexes
 
 MAX_CONDITIONS = 100
-"""Of one route, with those of the includes that lead to it."""
+"""The most conditions of one route, with those of the includes that lead to it."""
 
 MAX_PATH = 4096
 """Characters."""
@@ -43,7 +43,7 @@ def narrowed(
 
 
 def check_by_prefix(place: Place, block: Iterable[crd.MatchCondition]) -> None:
-    """Refused if an include may not have these: exact paths and expressions cannot go on."""
+    """Refused if an include may not have these: only a prefix can be continued below it."""
     for index, kind, _ in _paths(block):
         if kind != "prefix":
             text = "an include narrows by prefix, not by exact or regex"
@@ -86,9 +86,10 @@ def _narrowed_path(inherited: str, kind: str, text: str) -> nodes.Path | str:
 
 
 def _expression(prefix: str, text: str) -> nodes.Path | str:
-    """What the prefix of includes and an expression behind it match, or why that cannot be served.
+    """The prefix of includes with an expression behind it as one expression, or why that is
+    refused.
 
-    The expression is looked at alone first, so that it cannot end what it becomes a part of.
+    The expression is first checked on its own, so that it cannot close a group of the joined one.
     """
     expression = regexes.after(prefix, text)
     for it in (text, expression):

@@ -1,7 +1,7 @@
-"""Cookie conditions, which Contour's users write as expressions on the whole header by hand.
+"""Cookie conditions, which are ours: with upstream, users write expressions on the whole header.
 
-A condition becomes one expression on the `Cookie` header (RFC 6265, section 5.4). What users write
-in it is quoted; their own expressions must stand alone before they become a part of it.
+A condition becomes one expression on the `Cookie` header (RFC 6265, section 5.4). Literal values
+are quoted; expressions of users must be valid on their own before they become a part of it.
 """
 
 from crds import conditions as crd

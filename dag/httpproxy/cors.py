@@ -1,4 +1,4 @@
-"""Which pages of other origins may send requests.
+"""CORS: which pages of other origins may send requests.
 
 An origin is exact, has a wildcard in place of labels (`https://*.example.com`), or is an
 expression. Source: HTTPProxy reference, "CORSPolicy"; wildcards are ours.

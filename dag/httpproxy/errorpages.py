@@ -1,6 +1,6 @@
-"""What clients see in place of an error answer. Beside Contour's fields.
+"""Error pages: what clients see in place of an error answer. A field that upstream does not have.
 
-Whoever answered: Envoy or a Service. Source: Envoy, "Custom response".
+They replace errors of Envoy and of Services alike. Source: Envoy, "Custom response".
 """
 
 from crds import errorpages as crd

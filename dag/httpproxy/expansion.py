@@ -1,9 +1,9 @@
 """The expansion of a root: everything that it and what it includes want for its host.
 
-Whether the root owns its host is told elsewhere (`owner`): one that lost is expanded too, so that
-its author and those whom it includes learn of every mistake. Of two routes that take the same
-requests the one written last serves, and an includer's own before what it includes, as in
-upstream Contour. Elsewhere: the walk (`includes`), and what plain HTTP and TLS get of the routes
+Whether the root owns its host is decided elsewhere (`owner`): one that lost is expanded too, so
+that statuses show every mistake in it and in what it includes. Of two routes for the same requests,
+the one written last is served, and an includer's own before those that it includes, as in upstream
+Contour. Elsewhere: the walk (`includes`), and what plain HTTP and TLS get of the routes
 (`schemes`).
 """
 
@@ -84,10 +84,10 @@ def _losers(
             yield problems.duplicate_route(it.place, winner.place)
 
 
-# What expansions say of each HTTPProxy, so that its status costs what is said of it and no more.
+# Reports of expansions by HTTPProxy: the cost of a status follows the reports about that object.
 
 REACHED = None
-"""Said of an HTTPProxy that some root reaches."""
+"""The report that some root reaches an HTTPProxy."""
 
 
 def _reports(

@@ -1,7 +1,7 @@
 """Whether a host also serves TLS clients that send no server name, with the fallback certificate.
 
-What such a client is, nobody can tell, so nothing that looks at clients goes with it. Source:
-Contour documentation, "Fallback Certificate".
+Guards that identify clients are incompatible with it, for such connections pass none of them.
+Source: Contour documentation, "Fallback Certificate".
 """
 
 from crds.virtualhost import VirtualHost

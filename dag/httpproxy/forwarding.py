@@ -1,4 +1,4 @@
-"""How a route forwards: within which limits, and what changes on the way.
+"""The forwarding of a route: timeouts, retries, and what changes on the way.
 
 Source: HTTPProxy reference, "TimeoutPolicy", "RetryPolicy", "HTTPInternalRedirectPolicy".
 Elsewhere: the Services and their shares (`backends`), how they are spread (`balancing`), prefixes
@@ -18,13 +18,13 @@ from dag.problems.places import Findings, Place
 from dag.values import durations
 
 NOWHERE = nodes.Respond(503)
-"""What is answered where no Service can take traffic."""
+"""The answer if no Service can take traffic."""
 
 
 def forward(
     view: View, place: Place, route: crd.Route, match: nodes.Match
 ) -> Findings[nodes.Forward | nodes.Respond]:
-    """Where requests go, or 503 where nothing can take them."""
+    """Where requests go, or 503 if no Service can take them."""
     rewrite = _rewrite(place, route, match)
     timeout, idle_timeout, idle_connection = _timeouts(place, route.timeout_policy)
     spread = yield from balancing.of_requests(place, route.load_balancer_policy)
@@ -65,7 +65,7 @@ def _rewrite(place: Place, route: crd.Route, match: nodes.Match) -> nodes.Rewrit
 def _timeouts(
     place: Place, policy: policies.TimeoutPolicy | None
 ) -> tuple[float | None, float | None, float | None]:
-    """Of the answer, of a request at rest, and of a connection at rest."""
+    """The timeouts: of the answer, of an idle request, and of an idle connection."""
     if policy is None:
         return None, None, None
     at, not_valid = place.at("timeoutPolicy"), problems.timeout_not_valid

@@ -1,8 +1,8 @@
-"""What stands before the action of a route: who may ask, how often, and from which page.
+"""Guards of hosts and routes: who may send requests, how often, and from which pages.
 
-A guard that cannot be built closes what it stands on: a host's the whole host, a route's that
-route. What stands on a route replaces what its host says of the same. Source: HTTPProxy reference,
-"VirtualHost", "Route". Elsewhere: each guard in a module of its own.
+A guard that cannot be built closes what it is set on: the whole host, or the route. A guard of a
+route replaces the host's of the same kind. Source: HTTPProxy reference, "VirtualHost", "Route".
+Elsewhere: each guard in a module of its own.
 """
 
 from collections.abc import Iterable, Iterator
@@ -21,14 +21,14 @@ from dag.problems.places import Findings, Place
 
 @dataclass(frozen=True, slots=True)
 class HostGuards:
-    """What guards a virtual host, and what its routes may refer to."""
+    """The guards of a virtual host, and what the guards of its routes may refer to."""
 
     policies: nodes.Policies | None = None
     authority: authorization.Authority | None = None
     providers: jwt.Providers = jwt.NONE
     is_closed: bool = False
     is_unasked: bool = False
-    """The host has nobody asked for authorization, whatever the configuration says."""
+    """The host opts out of authorization, whatever the configuration says."""
 
 
 OPEN = HostGuards()
@@ -122,8 +122,8 @@ _OF_ROUTES = (*_GUARDS, "error_pages")
 
 
 def stand_before(route: crd.Route, host: HostGuards) -> bool:
-    """Whether a route is guarded: by itself or by its host, whose guards a wider route may
-    replace."""
+    """Whether a route is guarded, by itself or by its host: a wider route may replace the host's
+    guards."""
     return host.policies is not None or any(getattr(route, it) for it in _GUARDS)
 
 
@@ -134,7 +134,7 @@ def _check_counted(view: View, place: Place) -> None:
 
 
 def _uncounted(view: View, place: Place, *, has_services: bool) -> Iterator[Problem]:
-    """What Envoy does not enforce is told, or its author would rely on it."""
+    """Warns of limits that Envoy does not enforce, so that no author relies on them."""
     if not view.ask(defaults.counts, ()):
         text = "has no effect: the configuration names no rateLimitService"
         yield problems.not_enforced(place.at("global"), text)
@@ -160,7 +160,7 @@ def _opts_out(host: virtualhost.VirtualHost) -> bool:
 def _authority(
     view: View, place: Place, host: virtualhost.VirtualHost
 ) -> Findings[authorization.Authority | None]:
-    """Who is asked. A host that opts out needs nobody; a route may still turn it on again."""
+    """The authorization service. A host that opts out needs none; its routes may opt in again."""
     written = host.authorization
     try:
         return _found_authority(view, place.at("authorization"), written)
@@ -191,7 +191,7 @@ def _found_authority(
 def _check_asked(
     view: View, place: Place, policy: AuthorizationPolicy | None, host: HostGuards
 ) -> Iterator[Problem]:
-    """Refused if a route turns on again what its host turned off, and there is nobody to ask."""
+    """Refused if a route opts in again where its host opted out, and there is no service to ask."""
     if policy is None or policy.disabled or host.authority is not None:
         return
     if host.is_unasked:
@@ -211,7 +211,7 @@ def _asked(authority: authorization.Authority | None) -> nodes.Authorization | n
 def _descriptors(
     view: View, place: Place, host: virtualhost.VirtualHost
 ) -> nodes.RateLimits | nodes.Off | None:
-    """A host that says nothing gets the configuration's, unless it wants none."""
+    """The rate limit descriptors of a host: its own, else the configuration's, unless disabled."""
     written = host.rate_limit_policy.global_ if host.rate_limit_policy is not None else None
     if written is None:
         return ratelimits.descriptors(place, view.ask(defaults.rate_limits, ()))

@@ -1,7 +1,7 @@
 """Header conditions: each alone, and whether any request can meet all of them.
 
-`:method` given exactly becomes the method of the match, so that it counts as what it is where
-APIs are compared. Cookies are a header, too. Source: HTTPProxy reference, "HeaderMatchCondition".
+An exact `:method` becomes the method of the match, so that routes of different APIs compare equal.
+Cookie conditions are header conditions, too. Source: HTTPProxy reference, "HeaderMatchCondition".
 """
 
 from collections.abc import Iterable, Iterator
@@ -46,7 +46,7 @@ def _matches(at: Place, block: Iterable[crd.MatchCondition]) -> Iterator[HeaderM
 
 
 def match(place: Place, condition: crd.HeaderMatchCondition, not_valid: Constructor) -> HeaderMatch:
-    """One condition; Refused if it is not clear."""
+    """One condition; Refused if it is ambiguous."""
     name = condition.name.lower()
     if refusal := headers.name_refusal(name):
         raise Refused(not_valid(place, f"{name!r} {refusal}"))
@@ -93,7 +93,8 @@ def _is_method(it: HeaderMatch) -> bool:
 
 
 def _check_harmony(at: Place, matches: set[HeaderMatch]) -> None:
-    """Refuses conditions on one header that no value meets: the clear cases, in linear time."""
+    """Refuses conditions on one header that no value meets; finds the obvious cases, in linear
+    time."""
     wanted = [it for it in matches if not it.inverted]
     denied = {(it.name, it.value) for it in matches if it.inverted}
     exact: dict[str, str] = {}

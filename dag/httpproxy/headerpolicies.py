@@ -1,9 +1,9 @@
 """Headers that a route or one of its Services sets and removes.
 
 `%CONTOUR_SERVICE_NAME%` and `%CONTOUR_SERVICE_PORT%` on a route mean the Service that a request
-goes to: such headers move to each of them. Where there is none, the header is removed, so that a
-client cannot send in its place what the proxy was to say. `Host` of requests is a rewrite of the
-host. Source: HTTPProxy reference, "HeadersPolicy". Elsewhere: variables (`dag.values.formats`).
+goes to: such headers move to each of them. If it goes to none, the header is removed, so that a
+client cannot send one in its place. `Host` of requests is a rewrite of the host. Source: HTTPProxy
+reference, "HeadersPolicy". Elsewhere: variables (`dag.values.formats`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,17 +30,17 @@ _OF_SERVICES = frozenset({_SERVICE, _PORT})
 
 
 class _Reading(NamedTuple):
-    """Whose headers are read, and what the variables in them stand for."""
+    """The object whose headers are read, and the values of the variables in them."""
 
     place: Place
     side: Side
     variables: Mapping[str, str]
     is_of_service: bool = False
-    """They stand on a Service, not on a route."""
+    """The headers are set on a Service, not on a route."""
 
 
 def of_route(place: Place, policy: Policy, side: Side) -> nodes.HeaderPolicy | None:
-    """What holds for every Service of a route, `Host` aside."""
+    """The headers for every Service of a route, except `Host`."""
     if policy is None:
         return None
     rest = tuple(it for it in policy.set if not _is_of_service(it))
@@ -48,7 +48,7 @@ def of_route(place: Place, policy: Policy, side: Side) -> nodes.HeaderPolicy | N
 
 
 def of_answer(place: Place, policy: Policy, side: Side) -> Findings[nodes.HeaderPolicy | None]:
-    """The same, of a route that leads to no Service."""
+    """The headers of a route without a Service: those that name one are removed."""
     found = of_route(place, policy, side)
     names = [it.name for it in policy.set if _is_of_service(it)] if policy else []
     for name in names:
@@ -61,7 +61,7 @@ def of_answer(place: Place, policy: Policy, side: Side) -> Findings[nodes.Header
 
 
 class Target(NamedTuple):
-    """A Service of a route, for the variables that tell it."""
+    """A Service of a route, for the variables that name it."""
 
     route: Place
     place: Place
@@ -69,12 +69,12 @@ class Target(NamedTuple):
     port: int
 
     def variables(self) -> dict[str, str]:
-        """What the variables stand for."""
+        """The values of the variables."""
         return _variables(self.place) | {_SERVICE: self.service, _PORT: str(self.port)}
 
 
 def of_service(at: Target, own: Policy, route: Policy, side: Side) -> nodes.HeaderPolicy | None:
-    """What holds for one Service of a route: its own headers, and the route's that tell of it."""
+    """The headers for one Service of a route: its own, and those of the route that name it."""
     if own is None and route is None:
         return None
     variables = at.variables()
@@ -89,7 +89,8 @@ def of_service(at: Target, own: Policy, route: Policy, side: Side) -> nodes.Head
 
 
 def host(place: Place, policy: Policy) -> tuple[str, str]:
-    """The host that requests are forwarded with: literal, or the header that has it; or neither."""
+    """The new host of requests: a literal, or the name of the header that has it; both may be
+    empty."""
     reading = _Reading(place, "request", _variables(place))
     text = _host(reading, policy)
     if not text:
@@ -100,7 +101,7 @@ def host(place: Place, policy: Policy) -> tuple[str, str]:
 
 
 def host_of_service(place: Place, policy: Policy) -> str:
-    """The same of a Service; there it cannot be read from a header."""
+    """The new host of requests to a Service; here it cannot be read from a header."""
     reading = _Reading(place, "request", _variables(place), is_of_service=True)
     text = _host(reading, policy)
     return _literal(reading, text) if text else ""
@@ -132,7 +133,8 @@ def _policy(reading: _Reading, policy: policies.HeadersPolicy) -> nodes.HeaderPo
 def _settable(
     reading: _Reading, written: Iterable[policies.HeaderValue]
 ) -> Iterable[policies.HeaderValue]:
-    """Of requests, `Host` is told apart; of responses it is refused."""
+    """The headers to set without `Host` of requests, which is handled apart; in responses it is
+    refused."""
     return (it for it in written if reading.side == "response" or not _is_host(it))
 
 

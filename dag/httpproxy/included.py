@@ -1,4 +1,4 @@
-"""Said of an HTTPProxy that a root, or what it includes, leads to."""
+"""Marks an HTTPProxy that a root includes, directly or through others."""
 
 from typing import NamedTuple
 

@@ -1,9 +1,10 @@
 """Includes: all routes at and below an HTTPProxy, each narrowed by the conditions that lead to it.
 
-An include that leads nowhere answers 502 on its conditions, and nothing if it has none, so that
-the includer's own routes stay. The trail from the root is the cycle check. What a root may expand
-to is bounded, and an HTTPProxy is expanded whole or not at all: what is cut answers 502, and
-never falls through to a wider route. Source: Contour documentation, "HTTPProxy Inclusion".
+An include that leads nowhere answers 502 on its conditions; without conditions it is ignored, so
+that the includer's own routes stay. Cycles are found by the trail from the root. The size of an
+expansion is bounded, and an HTTPProxy is expanded completely or not at all: if it is not, its
+include answers 502, and requests never fall through to a wider route. Source: Contour
+documentation, "HTTPProxy Inclusion".
 """
 
 from collections.abc import Iterator
@@ -23,12 +24,12 @@ from dag.problems.places import Place
 
 MAX_DEPTH = 100
 MAX_ROUTES = 20_000
-"""Per root; as many includes may be followed."""
+"""The most routes of a root, and the most includes that are followed."""
 
 Trail = tuple[crd.HTTPProxy, ...]  # from the root down to the HTTPProxy being expanded
 
 BROKEN = nodes.Respond(502)
-"""What an include that leads nowhere answers."""
+"""The answer of an include that leads nowhere."""
 
 
 Item = IncludedProxy | LocatedRoute | Problem
@@ -36,14 +37,14 @@ Item = IncludedProxy | LocatedRoute | Problem
 
 @dataclass(slots=True)
 class Walk:
-    """One expansion: what it sees, and how much more it may expand."""
+    """One expansion: its scope, and how many more routes and includes it may expand."""
 
     scope: Scope
     routes: int = MAX_ROUTES
     includes: int = MAX_ROUTES
 
     def covers(self, proxy: crd.HTTPProxy) -> bool:
-        """Takes what an HTTPProxy costs, if there is enough left."""
+        """Whether enough is left for an HTTPProxy; if so, subtracts its routes and includes."""
         routes, includes = len(proxy.spec.routes), len(proxy.spec.includes)
         if routes > self.routes or includes > self.includes:
             return False
@@ -102,7 +103,7 @@ def _narrowed(place: Place, include: crd.Include, inherited: nodes.Match) -> nod
 
 
 def _is_open(include: crd.Include) -> bool:
-    """Whether the include takes every request that the includer itself is given."""
+    """Whether the include has no conditions: it takes every request that its includer gets."""
     return all(it in (MatchCondition(), _EVERY_PATH) for it in include.conditions)
 
 

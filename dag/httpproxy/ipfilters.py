@@ -1,6 +1,6 @@
-"""Which addresses may send requests.
+"""IP filters: which addresses may send requests.
 
-One range that cannot be read makes the whole filter fail: a shorter list would be another one.
+A range that cannot be read makes the whole filter fail: a shorter list would mean something else.
 Source: HTTPProxy reference, "IPFilterPolicy".
 """
 

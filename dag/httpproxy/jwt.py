@@ -1,4 +1,4 @@
-"""Which tokens requests have to show, and where the keys are that they are signed with.
+"""Tokens (JWTs) that requests need, and the keys that these are verified with.
 
 A provider that cannot be built closes the routes that name it and no other; so does one whose keys
 could not be fetched yet. Servers of keys are asked by the control plane, so their addresses must
@@ -25,11 +25,11 @@ class Providers(NamedTuple):
     """The providers of a virtual host."""
 
     built: Mapping[str, nodes.JwtProvider] = {}
-    """By the name that routes call them."""
+    """By name, as routes refer to them."""
     default: str = ""
 
     def lack(self, policy: crd.JWTVerificationPolicy | None) -> bool:
-        """Whether a route asks for nothing else than the default, and that could not be built."""
+        """Whether a route uses the default provider, and that could not be built."""
         says_nothing = policy is None or not (policy.require or policy.disabled)
         return says_nothing and bool(self.default) and self.default not in self.built
 
@@ -43,7 +43,7 @@ NONE = Providers()
 
 
 def providers(view: View, place: Place, root: HTTPProxy) -> Findings[Providers]:
-    """Those that can be built; Refused if it is not clear which one is meant."""
+    """The providers that can be built; Refused if their names or the default are ambiguous."""
     written = root.spec.virtualhost.jwt_providers if root.spec.virtualhost else ()
     _check_names(place, written)
     built = {}
@@ -58,14 +58,14 @@ def providers(view: View, place: Place, root: HTTPProxy) -> Findings[Providers]:
 
 
 def of_host(found: Providers) -> nodes.Jwt | None:
-    """What every route asks for that says nothing else."""
+    """The tokens of routes that do not say otherwise."""
     return found.required(found.default)
 
 
 def of_route(
     place: Place, policy: crd.JWTVerificationPolicy | None, found: Providers
 ) -> nodes.Jwt | nodes.Off | None:
-    """What a route asks for; Refused if that cannot be."""
+    """The tokens that a route asks for; None: as its host. Refused if they cannot be required."""
     if policy is None or (not policy.require and not policy.disabled):
         return None
     at = place.at("jwtVerificationPolicy")

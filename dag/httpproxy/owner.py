@@ -1,8 +1,8 @@
 """Who owns a host: of all roots that claim its name, the oldest.
 
-Losers are told who won; the winner stays as it was, so that nobody can take a host down by
-claiming it (upstream Contour turns both off). A bucket of claims holds what is compared, so an
-edit of anything else in a root wakes nobody.
+The status of a loser names the winner; the winner is not affected, so nobody can take a host down
+by claiming it (upstream Contour turns both off). A bucket of claims holds exactly what is compared,
+so an edit of anything else in a root wakes no rule.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def owner(view: View, fqdn: str) -> NamespacedName | None:
 
 
 def fqdns(proxy: HTTPProxy) -> tuple[str, ...]:
-    """The hosts that an HTTPProxy claims, its aliases last; those that can be no name left out."""
+    """The hosts that an HTTPProxy claims, its aliases last, without invalid names."""
     host = proxy.spec.virtualhost
     if host is None:
         return ()
@@ -40,7 +40,7 @@ def fqdns(proxy: HTTPProxy) -> tuple[str, ...]:
 
 
 def refusal(fqdn: str) -> str | None:
-    """Why this can be no host, as the end of a sentence; None if it can."""
+    """Why this is not a valid host, as the end of a sentence; None if it is."""
     return None if fqdn == hostnames.EVERY else hostnames.refusal(fqdn)
 
 

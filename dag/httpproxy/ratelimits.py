@@ -1,4 +1,4 @@
-"""How many requests are let through: counted by each Envoy, or by a service for all.
+"""Rate limits: local ones, which each Envoy counts, and global ones, which a service counts.
 
 Source: HTTPProxy reference, "RateLimitPolicy". The default policy of the configuration is read here
 too. Elsewhere: the service (`dag.configuration.settings`).
@@ -23,7 +23,7 @@ STATUSES = frozenset(
 
 
 def local(place: Place, policy: crd.RateLimitPolicy | None) -> nodes.LocalRateLimit | None:
-    """What each Envoy counts."""
+    """The local limit."""
     if policy is None or policy.local is None:
         return None
     written, at = policy.local, place.at("local")
@@ -47,7 +47,7 @@ def local(place: Place, policy: crd.RateLimitPolicy | None) -> nodes.LocalRateLi
 
 
 def descriptors(place: Place, policy: crd.GlobalRateLimitPolicy | None) -> nodes.RateLimits | None:
-    """What the service is asked."""
+    """The descriptors for the rate limit service."""
     if policy is None or not policy.descriptors:
         return None
     at = place.at("global")

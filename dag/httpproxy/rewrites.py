@@ -1,4 +1,4 @@
-"""Which start of the path is replaced before a request is forwarded, and by what.
+"""Path rewrites: which prefix of the path is replaced before a request is forwarded, and by what.
 
 The replacement for exactly the route's own prefix counts, includes counted in; else the one that
 names no prefix. Source: HTTPProxy reference, "PathRewritePolicy". Elsewhere: where the slashes go

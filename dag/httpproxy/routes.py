@@ -1,8 +1,8 @@
-"""One route of an HTTPProxy: what its requests look like and what happens to them.
+"""One route of an HTTPProxy: its match, its guards and its action.
 
-A route that cannot be served is dropped alone, with an error. One that is guarded, or whose guard
-cannot be served, answers 503 instead: a wider route without the guard must not get its requests.
-Rules below this one return their node and yield the problems found on the way. Source: HTTPProxy
+A route that cannot be served is dropped alone, with an error. If it is guarded, or its guard cannot
+be served, it answers 503 instead: a wider route without the guard must not get its requests.
+Functions that it calls return their node and yield the problems found on the way. Source: HTTPProxy
 reference, "Route". Elsewhere: the conditions it inherits (`includes`), plain HTTP of TLS hosts
 (`expansion`).
 """
@@ -20,7 +20,7 @@ from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
 
 GUARDED = nodes.Respond(503)
-"""What is answered where a guard is not served yet, or what it guards cannot be."""
+"""The answer of a route whose guard is not served, or of a guarded route that cannot be served."""
 
 
 class Scope(NamedTuple):
@@ -41,7 +41,7 @@ class LocatedRoute(NamedTuple):
 def written(
     scope: Scope, place: Place, route: crd.Route, inherited: nodes.Match
 ) -> Iterator[LocatedRoute | Problem]:
-    """The route, or what stands in its place if something in it cannot be served."""
+    """The route, or the one that replaces it if something in it cannot be served."""
     try:
         match = conditions.narrowed(place, inherited, route.conditions)
     except Refused as refused:

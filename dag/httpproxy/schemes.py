@@ -1,4 +1,4 @@
-"""What plain HTTP and TLS get of a root's routes.
+"""Which routes of a root are served on plain HTTP, and which behind TLS.
 
 On a TLS host, plain HTTP is redirected wherever a route does not permit it. Where TLS itself cannot
 be served such a route answers 503: what was meant for TLS never goes in the clear, and a redirect
@@ -25,7 +25,7 @@ from dag.problems.places import Place
 def claim(
     view: View, root: HTTPProxy, host: guards.HostGuards, written: tuple[routes.LocatedRoute, ...]
 ) -> Iterator[nodes.Claim | IncludedProxy | Problem]:
-    """What the root wants for its host."""
+    """The claim of a root for its host, and what it includes."""
     wanted = root.spec.virtualhost
     if wanted is None or wanted.tls is None:
         yield from _on_plain_http_alone(view, root, host, written)
@@ -110,12 +110,13 @@ def _routes(written: Iterable[routes.LocatedRoute]) -> tuple[nodes.Route, ...]:
 
 
 _UNASKED = nodes.Policies(jwt=nodes.OFF, authorization=nodes.OFF, rate_limits=nodes.OFF)
-"""What stands in for TLS lets nobody in, and no token is to be sent in the clear for it."""
+"""Redirects to TLS let nobody in, so they need no guards; no token must be sent in the clear for
+them."""
 
 
 UNSERVED = nodes.Respond(503)
-"""What plain HTTP is answered that would be redirected, where TLS cannot be served; and requests
-over TLS whose clients are not checked."""
+"""The answer instead of a redirect if TLS cannot be served, and over TLS if clients are not
+checked."""
 
 
 def _on_plain_http(

@@ -1,7 +1,7 @@
-"""Which HTTPProxies requests reach: what a root includes, while it owns one of its hosts.
+"""Which HTTPProxies serve requests: those that a root includes while it owns one of its hosts.
 
-A root that lost its hosts is expanded for the sake of what its authors are told, and serves
-nothing; what it alone includes is served no more than what nobody includes.
+A root that lost its hosts is expanded only for the statuses, and serves nothing; neither do
+HTTPProxies that no other root includes.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from dag.httpproxy import expansion, owner
 
 @query
 def included(view: View, key: NamespacedName) -> tuple[NamespacedName, ...] | None:
-    """What a root serves beside itself; None if that is nothing."""
+    """The HTTPProxies that a root serves besides itself; None if it serves none."""
     found = view.ask(expansion.expansion, key)
     if found is None or len(found.included) < 2:
         return None

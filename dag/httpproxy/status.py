@@ -1,7 +1,7 @@
-"""What the author of an HTTPProxy or a TLSCertificateDelegation is told.
+"""The statuses of HTTPProxies and TLSCertificateDelegations.
 
-`Valid` is true exactly when no error names the object. A child's status reads what all expansions
-say of it, each thing once however many roots include it. Source: HTTPProxy reference,
+`Valid` is true exactly when no error is about the object. A child's status reads the reports of all
+expansions, each report once however many roots include it. Source: HTTPProxy reference,
 "HTTPProxyStatus", "DetailedCondition".
 """
 
@@ -56,7 +56,7 @@ def _doubts(view: View, found: TLSCertificateDelegation) -> Iterator[Problem]:
 
 
 def _own_problems(view: View, proxy: HTTPProxy) -> Iterator[Problem]:
-    """What is told of an HTTPProxy whoever reaches it."""
+    """The problems of an HTTPProxy that do not depend on the roots that include it."""
     place = problems.spec(proxy.metadata.key)
     for field in unserved(proxy):
         at = place._replace(path=field.path)

@@ -1,9 +1,9 @@
-"""What stands before the connections of a `tcpproxy`: the guards of its host that need no request.
+"""Guards of a `tcpproxy`: those of its host that need no request.
 
-Addresses and limits do: a limit counts connections. Who speaks of requests (tokens, authorization,
-origins, headers to count by) cannot be served, and a guard is never left out: such connections are
-closed, and the author is told. `routes` beside a `tcpproxy` keep all guards of the host. Source:
-HTTPProxy reference, "VirtualHost", "TCPProxy".
+IP filters and limits apply, where a limit counts connections. A guard that needs requests (tokens,
+authorization, origins, headers to count by) cannot be served, and is never just left out: it closes
+all connections, and the status says so. `routes` beside a `tcpproxy` keep all guards of the host.
+Source: HTTPProxy reference, "VirtualHost", "TCPProxy".
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ def guarded(
     found: guards.HostGuards,
     stream: nodes.Stream,
 ) -> Findings[nodes.Stream]:
-    """The stream behind its guards; closed if one of them cannot stand there."""
+    """The stream with its guards; closed if one of them cannot be served for streams."""
     policies = found.policies or nodes.Policies()
     refusals = tuple(_refusals(place, host, policies))
     descriptors, told = _descriptors(view, place, host, policies)
@@ -79,9 +79,9 @@ Descriptors = tuple[tuple[nodes.GenericKey | nodes.RemoteAddress, ...], ...]
 def _descriptors(
     view: View, place: Place, host: virtualhost.VirtualHost, policies: nodes.Policies
 ) -> tuple[Descriptors, tuple[Problem, ...]]:
-    """What the service is asked of a connection, and what is told of the rest.
+    """The descriptors of a connection for the rate limit service, and problems with the others.
 
-    A default of the configuration counts what it can: its author knew nothing of this host.
+    Of a default of the configuration the usable ones count: its author did not know this host.
     """
     limits = policies.rate_limits
     if not isinstance(limits, nodes.RateLimits) or not view.ask(defaults.counts, ()):

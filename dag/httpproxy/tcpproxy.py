@@ -1,4 +1,4 @@
-"""Where the bytes of a TLS host go that has a `tcpproxy`: its own, or that of the one it includes.
+"""The stream of a TLS host with a `tcpproxy`: its own one, or that of the HTTPProxy it includes.
 
 A Service that cannot be resolved keeps its share: those connections are closed. Source: HTTPProxy
 reference, "TCPProxy".
@@ -55,7 +55,7 @@ def _follow(view: View, trail: Sequence[crd.HTTPProxy], written: crd.TCPProxy) -
 
 
 _CLOSED = nodes.Stream((nodes.WeightedCluster(None),))
-"""Of an HTTPProxy that is closed: its connections are."""
+"""The stream of a closed HTTPProxy: its connections are closed."""
 
 _NEEDS = "needs either services or an include"
 

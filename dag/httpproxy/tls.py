@@ -19,9 +19,9 @@ from dag.references import delegation, secrets
 
 
 def termination(view: View, place: Place, root: HTTPProxy) -> Findings[nodes.Tls | None]:
-    """How it is terminated; None if it is not, or its author is told why.
+    """How TLS is terminated; None if it is not, or cannot be, after yielding why.
 
-    Refused if clients cannot be asked for the certificates that they are to show.
+    Refused if the check of client certificates cannot be served.
     """
     tls = root.spec.virtualhost.tls if root.spec.virtualhost is not None else None
     if tls is None:
@@ -94,7 +94,7 @@ def _version(place: Place, text: str) -> Findings[nodes.TlsVersion | None]:
 def _within(
     view: View, place: Place, minimum: nodes.TlsVersion, maximum: nodes.TlsVersion
 ) -> tuple[nodes.TlsVersion, nodes.TlsVersion]:
-    """What the host and the configuration both allow."""
+    """The TLS versions that both the host and the configuration allow."""
     everywhere = view.ask(settings.tls_versions, ())
     lowest: nodes.TlsVersion = max(minimum, everywhere.minimum)
     highest: nodes.TlsVersion = min(maximum, everywhere.maximum)

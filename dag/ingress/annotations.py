@@ -1,6 +1,6 @@
-"""What the annotations of an Ingress say, each by itself.
+"""Annotations of an Ingress, read one by one.
 
-A value that makes no sense has no effect and is told as a warning. Source: Contour documentation,
+An invalid value has no effect and is reported as a warning. Source: Contour documentation,
 "Annotations Reference". Elsewhere: which class an Ingress names (`dag.classes`).
 """
 
@@ -29,7 +29,7 @@ CERTIFICATE_NAMESPACE = f"{PREFIX}tls-cert-namespace"
 
 
 def plain(ingress: Ingress) -> Plain:
-    """What plain HTTP does; a redirect wins over nothing."""
+    """What plain HTTP does; "redirect" wins over "nothing"."""
     annotations = ingress.metadata.annotations
     if annotations.get(FORCE_SSL) == "true":
         return "redirect"
@@ -59,7 +59,8 @@ def tls_version(ingress: Ingress, limit: Literal["minimum", "maximum"]) -> Findi
 
 
 def _retry(ingress: Ingress) -> Findings[nodes.Retry | None]:
-    """Retries are on where it is said after which failures; the rest is told apart from that."""
+    """The retries; None unless `retry-on` says after which failures. Other annotations refine
+    them."""
     after = yield from _read(ingress, "retry-on", _conditions)
     count = yield from _read(ingress, "num-retries", _count)
     per_try = yield from _read(ingress, "per-try-timeout", _timeout)
@@ -103,7 +104,8 @@ _WHOLE_NUMBER = re.compile("-1|[0-9]{1,10}")
 
 
 def _count(place: Place, text: str) -> int:
-    """0 stands for the default, as upstream Contour has it, and -1 for none."""
+    """The number of retries: 0 stands for the default of upstream Contour, which is 1, and -1 for
+    none."""
     if not _WHOLE_NUMBER.fullmatch(text.strip()) or int(text) >= 2**32:
         why = f"{text[:60]!r} is neither -1 nor a whole number below 4294967296"
         raise Refused(problems.ignored_annotation(place, why))

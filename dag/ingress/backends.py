@@ -16,7 +16,7 @@ from dag.problems import ingress as problems
 from dag.problems.places import Findings, Place
 
 NOWHERE = nodes.Respond(503)
-"""What is answered where no Service can take traffic."""
+"""The answer if no Service can take traffic."""
 
 
 class NamedPort(NamedTuple):
@@ -27,7 +27,7 @@ class NamedPort(NamedTuple):
 
 
 def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes.Backend | None]:
-    """What takes the requests; None if nothing can."""
+    """The backend that takes the requests; None if none can."""
     if written.service is None:
         yield problems.resource_not_supported(place.at("resource"))
         return None
@@ -75,7 +75,7 @@ def _upstream(
 def _without_port(view: View, name: NamespacedName, port: str) -> services.Upstream | Problem:
     found = view.read(tables.SERVICES, name)
     if found is None and (local := localbackends.endpoints(view, name)):
-        # Nobody says the number of the port; it only has to be one.
+        # Nothing defines the number of the port, so any number will do.
         return view.ask(services.upstream, (name, local[0].port))
     if found is None:
         return referents.service_not_found(name, hints.hint(view, ObjectRef("Service", *name)))

@@ -1,8 +1,8 @@
-"""What Ingress wants for a host: the shares of every Ingress that names it, put together.
+"""The claim of Ingress for a host, merged from every Ingress that names it.
 
-The oldest Ingress wins where two take the same path or bring a Secret, and the others are told;
-the default backend gives way to any rule. TLS of a host serves the routes of all. Source: Ingress
-documentation, "Name based virtual hosting", "TLS".
+If two have the same path or a Secret for the host, the oldest Ingress wins, and the statuses of the
+others say so; the default backend gives way to any rule. TLS of a host serves the routes of all.
+Source: Ingress documentation, "Name based virtual hosting", "TLS".
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ __all__ = ["HOSTS", "claim"]
 
 @dataclass(frozen=True, slots=True)
 class MergedHost:
-    """A host put together, and what those are told who lost a part of it."""
+    """The merged claim of a host, and problems of the Ingresses that lost a part of it."""
 
     claim: nodes.Claim
     problems: tuple[Problem, ...]
@@ -39,7 +39,8 @@ def claim(view: View, host: str) -> nodes.Claim | None:
 
 @query
 def merged(view: View, host: str) -> MergedHost | None:
-    """The claim of a host, and who lost what."""
+    """The merged claim of a host, with the problems of losers; None if no Ingress names the
+    host."""
     shares = sorted(view.bucket(HOSTS, host), key=lambda it: it.seniority)
     entries = [MergedRoute(it, share.plain) for share in shares for it in share.routes]
     entries.sort(key=lambda it: it.written.is_default)

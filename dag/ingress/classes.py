@@ -1,8 +1,8 @@
 """Which Ingresses are for this controller.
 
-By the name of their class as `dag.classes` tells, and, where the configuration lists no classes,
-by the IngressClass that they name, if its controller is ours. An Ingress that names none belongs
-to the default IngressClass, if there is one. Source: Ingress documentation, "IngressClass".
+The name of the class decides (`dag.classes`). If the configuration lists no classes, those count
+too that name an IngressClass whose controller is ours. An Ingress that names none belongs to the
+default IngressClass, if there is one. Source: Ingress documentation, "IngressClass".
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def is_served(view: View, name: str) -> bool:
 
 
 def _default(view: View) -> str:
-    """The class of Ingresses that name none; empty where no class is the default."""
+    """The default IngressClass, for Ingresses that name none; empty if there is none."""
     return min(view.bucket(DEFAULTS, ()), default="")
 
 

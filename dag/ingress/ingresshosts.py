@@ -1,7 +1,7 @@
-"""What each Ingress wants for each of its hosts.
+"""What each Ingress asks for, for each of its hosts.
 
-An Ingress is read once, into one value per host; a host is put together from the values of all
-that name it (`claims`), so that an edit of one host leaves the others alone.
+An Ingress is read once, into one value per host; the claim of a host is merged from the values of
+all Ingresses that name it (`claims`), so an edit of one host does not affect the others.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from dag.problems import ingress as problems
 
 @dataclass(frozen=True, slots=True)
 class IngressHost:
-    """What an Ingress wants for one host."""
+    """What an Ingress asks for, for one host."""
 
     seniority: seniority.Senior
     routes: tuple[rules.HostRoute, ...]
@@ -29,7 +29,7 @@ class IngressHost:
 
 @dataclass(frozen=True, slots=True)
 class IngressHosts:
-    """What an Ingress wants, by host, and what is wrong with it."""
+    """What an Ingress asks for, by host, and what is wrong with it."""
 
     by_host: tuple[tuple[str, IngressHost], ...]
     problems: tuple[Problem, ...]

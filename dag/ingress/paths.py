@@ -1,8 +1,8 @@
 """Which requests a path of an Ingress takes.
 
-Source: Ingress documentation, "Path types". A path of type ImplementationSpecific is an
-expression if any of `^+*[]%` is in it, as in upstream Contour, and else the beginning of the path
-as a string. Elsewhere: paths that no request has (`dag.values.paths`).
+Source: Ingress documentation, "Path types". A path of type ImplementationSpecific is a regular
+expression if it contains any of `^+*[]%`, as in upstream Contour, and otherwise a string prefix.
+Elsewhere: paths that no request can have (`dag.values.paths`).
 """
 
 from crds.ingress import HTTPIngressPath

@@ -1,4 +1,4 @@
-"""What the author of an Ingress is told: its own problems, and what it lost to older ones."""
+"""The status of an Ingress: its own problems, and what it lost to older ones."""
 
 from crds.meta import NamespacedName
 from dag.engine.view import View, query

@@ -1,7 +1,7 @@
 """How the hosts of an Ingress are served over TLS.
 
 A Secret of another namespace, which an annotation names, must be delegated to that of the Ingress.
-An entry that cannot serve leaves plain HTTP as it is. Source: Ingress documentation, "TLS".
+An entry that cannot be used does not change plain HTTP. Source: Ingress documentation, "TLS".
 Elsewhere: who wins where several Ingresses bring a Secret for one host (`claims`).
 """
 
@@ -48,7 +48,7 @@ def terminations(view: View, ingress: Ingress) -> Iterator[Termination | Problem
 
 
 def _versions(view: View, place: Place, ingress: Ingress) -> Findings[reading.TlsVersions]:
-    """What the Ingress and the configuration both allow."""
+    """The TLS versions that both the Ingress and the configuration allow."""
     everywhere = view.ask(settings.tls_versions, ())
     minimum = yield from annotations.tls_version(ingress, "minimum")
     maximum = yield from annotations.tls_version(ingress, "maximum")

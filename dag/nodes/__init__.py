@@ -1,10 +1,10 @@
-"""What Envoy should do, in the words of ingress: the answers of the rules.
+"""The answers of the rules: what Envoy should do, without protobuf.
 
 Every node is a frozen value, complete or absent; two equal nodes lead to identical bytes. A node
 holds references (of clusters, of secrets), never the bytes behind them, so that a renewed
-certificate changes one secret and not ten thousand hosts. Durations are seconds. By rule: where
-traffic arrives, what it must look like, what stands before the action, the actions, and where
-requests go. Elsewhere: how Envoy is told (`contour.envoy`).
+certificate changes one secret and not ten thousand hosts. Durations are seconds. In this order:
+listeners, matches, guards, actions, and clusters. Elsewhere: the translation to xDS
+(`contour.envoy`).
 """
 
 from dag.nodes.access import Access, AccessRule, Claims, IpFilter, IpRange

@@ -1,4 +1,4 @@
-"""Who may ask: by address, and by rules over what a request has."""
+"""Which requests are allowed: by IP filters, and by rules of an authorization policy."""
 
 from typing import Literal
 
@@ -8,7 +8,8 @@ from dag.nodes.matches import Path
 
 @dataclass(frozen=True, slots=True)
 class IpRange:
-    """Addresses: the peer's of the connection, or the client's as trusted hops forward it."""
+    """A range of addresses: of the connection's peer, or of the client as trusted hops forward
+    it."""
 
     cidr: str
     """Canonical, as `ipaddress.ip_network(..., strict=False)` writes it."""
@@ -28,12 +29,12 @@ class Claims:
     """A claim of a verified token that has one of some values."""
 
     payload: str
-    """`JwtProvider.payload` of whose tokens are meant."""
+    """`JwtProvider.payload` of the provider whose tokens are meant."""
     path: tuple[str, ...]
-    """The name of the claim, after those that it is nested in."""
+    """The path to the claim: its name, after those of the objects around it."""
     values: tuple[str, ...]
     is_list: bool = False
-    """The claim is a list of texts."""
+    """The claim is a list of strings."""
 
 
 @dataclass(frozen=True, slots=True)

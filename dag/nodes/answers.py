@@ -1,4 +1,4 @@
-"""What becomes of answers: other ones in their place, faults on purpose, compression."""
+"""What changes answers: error pages, fault injection, compression."""
 
 from typing import Literal, NamedTuple
 
@@ -16,31 +16,31 @@ class ErrorPage:
     """Ranges of status codes, the end not included; empty where headers alone are compared."""
     body: Value = ""
     content_type: str = "text/plain"
-    """None is said, if empty."""
+    """The content type; none is set if empty."""
     status: int | None = None
-    """In place of the original one."""
+    """The status in place of the original one."""
     headers: tuple[HeaderMatch, ...] = ()
     """Conditions on the headers of the answer, of which none is inverted. All have to hold."""
     source: Literal["any", "envoy", "backend"] = "any"
-    """Who has answered."""
+    """Whose answers are replaced: Envoy's, the backend's, or both."""
     changes: HeaderPolicy | None = None
     """Headers of the new answer; none is removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Delays and errors that some requests get on purpose, in place of the action."""
+    """Injected delays and errors that some requests get before or instead of the action."""
 
     delay: float | None = None
     """Seconds, more than 0."""
     delayed: int = MILLION
-    """Of a million requests."""
+    """How many of a million requests are delayed."""
     status: int | None = None
-    """Of the error, 200 to 599."""
+    """The status code of the error, 200 to 599."""
     grpc_status: int | None = None
-    """Or its status of gRPC."""
+    """Or its gRPC status."""
     aborted: int = MILLION
-    """Of a million requests."""
+    """How many of a million requests get the error."""
 
 
 class Compressor(NamedTuple):
