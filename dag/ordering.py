@@ -1,10 +1,10 @@
-"""In which order Envoy tries the routes of one virtual host.
+"""The order in which Envoy tries the routes of one virtual host.
 
-The Gateway API's ladder (HTTPRouteRule.matches) for what it defines; upstream Contour puts
-regular expressions between exact paths and prefixes. The order is stable: among routes that rank
-alike, the ones given first are tried first, so each API gives its routes in its own order of
-precedence. What the Gateway API orders before it looks at matches, the host names that its routes
-give, comes as groups.
+It is the order of the Gateway API (HTTPRouteRule.matches) as far as that defines one; regular
+expressions are between exact paths and prefixes, as in upstream Contour. The order is stable: of
+routes that rank alike, the ones given first are tried first, so each API gives its routes in its
+own order of precedence. The Gateway API orders by the host names of routes before their matches:
+these come as groups.
 """
 
 from collections.abc import Iterable
@@ -16,13 +16,14 @@ from dag import nodes
 def in_order(
     groups: Iterable[Iterable[nodes.Route]], others: Iterable[nodes.Route]
 ) -> tuple[nodes.Route, ...]:
-    """Group by group, in each the most specific match first; and routes of other APIs among them.
+    """The groups in turn, each with the most specific match first, and routes of other APIs in
+    between.
 
-    Each of those comes after every route of a group whose match is at least as specific, and before
-    the rest: with one group all are in the order of their matches.
+    A route of another API comes after every route of a group whose match is at least as specific,
+    and before the rest: with one group, all are in the order of their matches.
     """
     first = [it for group in groups for it in sorted(group, key=_rank)]
-    # What is behind a route and more specific holds the others back from it.
+    # Each route is placed by the most specific rank from it on; others come after all of these.
     places = [*accumulate(map(_rank, reversed(first)), min)][::-1]
     placed = [*zip(places, first, strict=True), *((_rank(it), it) for it in others)]
     return tuple(it for _, it in sorted(placed, key=_place))

@@ -54,7 +54,7 @@ STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
     )
     for kind, status in api.STATUSES.items()
 }
-"""By kind: what an object of it is told; None where it is not for us to speak."""
+"""By kind: the query for the status of an object; None if it is not ours to write."""
 
 TOLD: Mapping[str, Query[NamespacedName, Status | None]] = {
     **STATUSES,
@@ -63,10 +63,10 @@ TOLD: Mapping[str, Query[NamespacedName, Status | None]] = {
 """The same, with the kind whose status is not ours: its problems become Events."""
 
 CROSSINGS = crossings.queries(STATUSES)
-"""By kind: what an object of it uses of other namespaces; None where that is nothing."""
+"""By kind: the query for what an object uses of other namespaces; None if nothing."""
 
 MADE = (fleets.fleet, ratelimitservice.wanted, ratelimitservice.process)
-"""What an instance makes: in a cluster, or as processes of this machine."""
+"""The queries for what an instance makes: in a cluster, or as processes on this machine."""
 
 PLAN = Plan(
     indexes=(

@@ -1,8 +1,7 @@
 """Which port Envoy binds for a port that users see.
 
-In a cluster, Envoy runs without rights and a Service maps the ports: the listener's port plus
-8000, as upstream Contour does. On one machine the ports are bound as they are where that needs no
-rights.
+In a cluster, Envoy runs without privileges and a Service maps the ports: the listener's port plus
+8000, as in upstream Contour. On one machine, ports that need no privileges are bound as they are.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,13 +23,13 @@ class HostPorts:
 
     address: str = "127.0.0.1"
     overrides: tuple[tuple[int, int], ...] = ()
-    """The ports that users see, each with the port that is bound: clients reach it by the first."""
+    """Pairs of the port that users see and the port that is bound; clients connect to the first."""
     moved: tuple[tuple[int, int], ...] = ()
-    """The same, but nobody else translates the port: clients have to ask for the second."""
+    """Such pairs without a translation of the port: clients have to connect to the second."""
 
 
 class HostPort(NamedTuple):
-    """A port that users of a Gateway see which has Envoys of its own on this machine."""
+    """A port, as users see it, of a Gateway with its own Envoys on this machine."""
 
     fleet: str
     is_udp: bool
@@ -38,9 +37,9 @@ class HostPort(NamedTuple):
 
 
 HELD: Table[HostPort, int] = Table("ports of this machine")
-"""What is bound for it. Several Gateways may have the same port, so one gets it and others the next
-that is free; and it stays so while the Gateway is there, whichever others come and go. That is
-history, so it is written by whoever runs the graph (`contour.heldports`)."""
+"""The port that is bound for it. If several Gateways have the same port, one gets it and the others
+get the next free ones; that stays so while the Gateway exists, whichever others come and go. This
+is history, so it is written from outside the rules (`contour.heldports`)."""
 
 
 def _udp(key: HostPort, bound: int) -> Iterator[tuple[int, str]]:
@@ -49,7 +48,7 @@ def _udp(key: HostPort, bound: int) -> Iterator[tuple[int, str]]:
 
 
 UDP_HELD: Index[int, str] = Index("UDP ports of this machine", HELD, _udp)
-"""The fleets that have a UDP port of this machine for datagrams, by what is bound."""
+"""By bound port: the fleets that have that UDP port of this machine for datagrams."""
 
 INDEXES = (UDP_HELD,)
 
@@ -68,12 +67,13 @@ def binding(view: View, port: int) -> tuple[str, int]:
 
 
 def local_port(port: int) -> int:
-    """Without rights a process binds ports from 1024 on."""
+    """The port that is bound on one machine: without privileges a process binds ports from 1024
+    on."""
     return port if port >= 1024 else port + OFFSET
 
 
 def container_port(port: int) -> int:
-    """The listener's port plus 8000, wrapped into the ports that need no rights."""
+    """The listener's port plus 8000, wrapped into the ports that need no privileges."""
     wrapped = (port + OFFSET - 1) % 65535 + 1
     moved = wrapped if wrapped >= 1024 else wrapped + 1023
     return moved + 1 if moved in RESERVED else moved
@@ -84,7 +84,7 @@ def distinct(
 ) -> tuple[nodes.Listener, ...]:
     """The same listeners, in order of their ports, each moved to the next free port if need be.
 
-    The ports of UDP are others than those of TCP, of which somebody else may have some (`others`).
+    UDP and TCP ports are distinct. `others` are TCP ports that are in use already.
     """
     taken = {(False, it) for it in others}
     placed: list[nodes.Listener] = []

@@ -1,10 +1,10 @@
-"""What browsers ask before a request of another origin, where routes are for one method.
+"""CORS preflights of routes that are for one method.
 
-A preflight is a request of its own, of the method OPTIONS, so no route for another method takes it.
-For each such route with a cross-origin policy there is one more, which takes the preflights of its
-requests and nothing else: Envoy answers all of these, so none reaches a backend. They come behind
-the routes whose paths and methods are as specific, so who routes OPTIONS has it. Preflights of
-requests that a route without a policy takes are not answered by the policy of a later one.
+A preflight is a request with the method OPTIONS, so a route for another method does not match it.
+For each such route with a CORS policy, a route is added that matches only the preflights of its
+requests: Envoy answers all of these, so none reaches a backend. Added routes come after those with
+equally specific paths and methods, so a route for OPTIONS takes precedence. For a route without a
+policy one that answers 404 is added, so that the policy of a later one does not answer.
 """
 
 from collections import Counter
@@ -20,8 +20,8 @@ NOT_FOUND = nodes.Respond(404)
 def added(
     routes: Sequence[nodes.Route], of_host: nodes.Cors | nodes.Off | None
 ) -> Iterator[nodes.Route]:
-    """The routes of a host in their order, with those for preflights among them. `of_host` holds
-    where a route says nothing of origins."""
+    """The routes of a host in their order, with those for preflights added. `of_host` is the CORS
+    policy of routes without one."""
     left = Counter(it.match.method for it in routes if _is_answered(it, of_host))
     if not left:
         yield from routes  # as on most hosts
@@ -38,13 +38,13 @@ def added(
 
 
 def takes_only(match: nodes.Match) -> bool:
-    """Whether requests that match are preflights."""
+    """Whether a match is for preflights alone."""
     names = {it.name for it in match.headers}
     return match.method == _METHOD and {_ORIGIN, _ASKED} <= names
 
 
 def _is_answered(route: nodes.Route, of_host: nodes.Cors | nodes.Off | None) -> bool:
-    """Whether Envoy is to answer preflights of a route that takes none."""
+    """Whether Envoy is to answer the preflights of a route that does not match them itself."""
     own = route.policies.cors if route.policies is not None else None
     is_for_another = route.match.method not in {"", _METHOD}
     is_policy = isinstance(of_host if own is None else own, nodes.Cors)

@@ -1,7 +1,7 @@
-"""What requests must show that Envoy compares with what a policy knows: API keys and passwords.
+"""API keys and passwords (basic auth) that requests need, and those that a policy accepts.
 
-What routes are told (`Authentication`) and what the policy knows (`Known`) are told apart: keys and
-passwords stand in no route, so a new one changes none.
+What routes require (`Authentication`) and the credentials themselves (`Known`) are separate nodes:
+no route contains a key or a password, so a new one changes no route.
 """
 
 from dataclasses import field
@@ -17,12 +17,12 @@ class KeySource:
 
     kind: Literal["header", "query", "cookie"]
     name: str
-    """Of a header in lower case."""
+    """The name; of a header in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
 class Authentication:
-    """A key, a password, or first the one and then the other is required; others are answered 401.
+    """Requires a key, a password, or a key and then a password; other requests are answered 401.
 
     While Envoy does not know the keys and passwords of `source`, every request is answered 403.
     """
@@ -43,7 +43,7 @@ class ApiKeys:
     keys: tuple[tuple[str, str], ...] = field(repr=False)
     """The client and its key; clients and keys are unique."""
     client_header: str = ""
-    """Of requests: tells the backend the client; none if empty."""
+    """The request header that names the client to the backend; none if empty."""
     is_hidden: bool = False
     """The backend does not get the key."""
 
@@ -55,12 +55,12 @@ class Passwords:
     users: tuple[tuple[str, str], ...] = field(repr=False)
     """The user and the hash of the password (SHA-1 in Base64); users are unique."""
     user_header: str = ""
-    """Of requests: tells the backend the user; none if empty."""
+    """The request header that names the user to the backend; none if empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a policy knows, for Envoy alone."""
+    """The credentials of a policy, for Envoy alone."""
 
     keys: ApiKeys | None = None
     passwords: Passwords | None = None

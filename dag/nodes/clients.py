@@ -1,7 +1,7 @@
-"""How clients of a Gateway's listener are taken, as a ClientTrafficPolicy asks for it.
+"""Settings of connections and requests of clients, as a ClientTrafficPolicy asks for them.
 
-What a port has once for all of its hosts is `Sockets`; what a filter chain has is `ClientTraffic`.
-None is as the settings say (`Edge`). Durations are seconds, and 0 is without limit.
+`Sockets` are settings of a whole port, for all of its hosts; `ClientTraffic` are those of a filter
+chain. None means as the settings say (`Edge`). Durations are seconds, and 0 is without limit.
 """
 
 from typing import Literal, NamedTuple
@@ -28,7 +28,7 @@ REQUEST_IDS: tuple[RequestId, ...] = ("PreserveOrGenerate", "Preserve", "Generat
 
 
 class Keepalive(NamedTuple):
-    """When the kernel takes a connection for dead. Seconds are whole."""
+    """When the kernel considers a connection dead. Seconds are whole."""
 
     probes: int
     idle: int
@@ -40,11 +40,11 @@ class OpenConnections(NamedTuple):
 
     most: int
     close_delay: float = 0.0
-    """So long one that is too many is kept before it is closed."""
+    """Seconds after which a connection beyond the limit is closed."""
 
 
 class Pings(NamedTuple):
-    """When an HTTP/2 connection is taken for dead."""
+    """When an HTTP/2 connection is considered dead."""
 
     interval: float | None = None
     timeout: float = 20.0
@@ -67,7 +67,7 @@ class HeaderChanges:
 
 @dataclass(frozen=True, slots=True)
 class ClientAddress:
-    """Where the address of a client is found: by hops, by ranges, or in a header of its own."""
+    """How the address of a client is found: by hops, by ranges, or in a header of its own."""
 
     hops: int = 0
     proxies: tuple[str, ...] = ()
@@ -81,18 +81,18 @@ class ClientAddress:
 
 @dataclass(frozen=True, slots=True)
 class ClientTraffic:
-    """How requests of a filter chain are read."""
+    """How a filter chain reads requests."""
 
     address: ClientAddress | None = None
     envoy_headers: bool | None = None
     hides_limits: bool = False
-    """Answers tell nothing of rate limits where no rule asks for that."""
+    """Answers have no rate limit headers unless a rule asks for them."""
     underscores: Underscores | None = None
     escaped_slashes: EscapedSlashes | None = None
     merge_slashes: bool | None = None
     strip_host_dot: bool | None = None
     certificate_mode: CertificateMode | None = None
-    """What becomes of `x-forwarded-client-cert`."""
+    """How `x-forwarded-client-cert` is handled."""
     certificate_details: tuple[str, ...] = ()
     """Of `Subject`, `Cert`, `Chain`, `DNS` and `URI`."""
     request_id: RequestId | None = None
@@ -105,7 +105,7 @@ class ClientTraffic:
     health_path: str = ""
     """Requests for it are answered 200 by Envoy itself."""
     backend_scheme: bool | None = None
-    """Backends are told the scheme of the connection to them."""
+    """Backends get the scheme of their own connection as the scheme of requests."""
     request: float | None = None
     request_headers: float | None = None
     idle: float | None = None
@@ -119,19 +119,19 @@ class ClientTraffic:
     keeps_case: bool = False
     """Names of headers of HTTP/1 stay in upper and lower case."""
     abrupt_end: bool | None = None
-    """A connection that is too old is closed at once."""
+    """A connection that has reached its maximum age is closed at once."""
     ignored_upgrades: tuple[ValueMatch, ...] = ()
     stream_window: int | None = None
     connection_window: int | None = None
     max_streams: int | None = None
     ends_stream_only: bool | None = None
-    """An invalid request of HTTP/2 ends itself alone."""
+    """An invalid HTTP/2 request ends its stream, not the connection."""
     pings: Pings | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Sockets:
-    """How connections of a port are taken."""
+    """How a port accepts connections."""
 
     keepalive: Keepalive | None = None
     proxy_protocol: ProxyProtocol | None = None
@@ -141,7 +141,7 @@ class Sockets:
     """Bytes."""
     accepts_per_event: int | None = None
     inspection: float | None = None
-    """So long the first bytes of a connection are waited for."""
+    """Seconds that Envoy waits for the first bytes of a connection."""
     fingerprints: tuple[str, ...] = ()
     """Of `JA3` and `JA4`."""
     http3: bool = False
@@ -149,8 +149,8 @@ class Sockets:
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """What a port has for all of its hosts."""
+    """The settings of a port, for all of its hosts."""
 
     sockets: Sockets
     traffic: ClientTraffic | None = None
-    """Of plain HTTP, whose port has one filter chain."""
+    """Only for plain HTTP, where a port has one filter chain."""

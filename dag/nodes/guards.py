@@ -1,9 +1,9 @@
-"""What stands before the action of a route: who may ask, how often, and from which page.
+"""Guards of routes, applied before the action: who may send requests, how often, from which pages.
 
 For rules that build a `Policies`. They apply whatever the action (a redirect and a direct answer
 too), on plain HTTP and behind TLS. What cannot be built must not be left out: such a route gets
-`Respond(5xx)` instead. Every one may stand on a virtual host and on a route; a route's replaces the
-host's of the same kind, `OFF` takes it away. Durations are seconds.
+`Respond(5xx)` instead. Each may be set on a virtual host and on a route; a route's replaces the
+host's of the same kind, and `OFF` removes it. Durations are seconds.
 """
 
 from typing import Final, Literal
@@ -33,11 +33,11 @@ OFF: Final = "off"
 
 @dataclass(frozen=True, slots=True)
 class Cors:
-    """What browsers are told about requests of other origins; preflights are answered here.
+    """CORS headers for browsers; Envoy answers preflights itself.
 
     An origin that is not allowed gets no `access-control-allow-origin`; its preflights are answered
-    too, its other requests are forwarded.
-    Envoy tells nothing on redirects and direct answers (browsers then refuse): rules warn there.
+    too, its other requests are forwarded. Envoy adds no headers to redirects and direct answers
+    (browsers then refuse): rules warn there.
     """
 
     origins: tuple[ValueMatch, ...]
@@ -53,20 +53,19 @@ class Cors:
 
     @property
     def exposed(self) -> tuple[str, ...]:
-        """The headers of `expose` that browsers are told of. With credentials they take a `*` for
-        the name of a header, so it is left out then."""
+        """The headers of `expose` that browsers get. With credentials they take `*` for the name of
+        a header, so it is left out then."""
         return tuple(it for it in self.expose if not (self.credentials and it == "*"))
 
 
 @dataclass(frozen=True, slots=True)
 class Csrf:
-    """Requests that change something come from pages of the host that they ask, or are answered
-    403."""
+    """Requests that change something must come from pages of the requested host; others get 403."""
 
     origins: tuple[ValueMatch, ...] = ()
-    """Other hosts, with the port where it is not the usual one, whose pages may send them."""
+    """Other hosts whose pages may send them, with the port if it is not the default one."""
     enforced: int = 1_000_000
-    """Of a million requests; the others are counted and let through."""
+    """For how many of a million requests it is enforced; the others are counted and let through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,23 +80,24 @@ class AuthorizationBody:
 
 @dataclass(frozen=True, slots=True)
 class Authorization:
-    """A server decides over each request; unless `fail_open`, no answer of it is a 403."""
+    """A server decides over each request; unless `fail_open`, a missing answer means 403."""
 
     cluster: ExtensionCluster | Cluster
     protocol: Literal["http", "grpc"] = "grpc"
     authority: str = ""
-    """Of gRPC calls; of HTTP ones the request's own."""
+    """The authority of gRPC calls; HTTP calls have that of the request."""
     timeout: float | None = None
-    """0 and None: gRPC 60 s, HTTP 0.2 s are replaced by none."""
+    """Seconds; with 0 and None there is none, in place of Envoy's 60 s (gRPC) and 0.2 s (HTTP)."""
     fail_open: bool = False
     body: AuthorizationBody | None = None
     context: tuple[tuple[str, str], ...] = ()
-    """Told to gRPC servers; sorted. None if they get some headers only: Envoy has no way."""
+    """Sent to gRPC servers, sorted; not if they get only some headers, which Envoy cannot
+    combine."""
     path_prefix: str = ""
-    """Before the path of HTTP calls."""
+    """Prepended to the path of HTTP calls."""
     request_headers: tuple[ValueMatch, ...] = ()
-    """Headers that the server gets; an HTTP server beside Host, Method, Path, Content-Length and
-    Authorization, a gRPC server all if there are none."""
+    """Headers that the server gets: an HTTP server in addition to Host, Method, Path,
+    Content-Length and Authorization; a gRPC server gets all if empty."""
     upstream_headers: tuple[ValueMatch, ...] = ()
     """Headers of an HTTP server's answer that go on to the backend."""
 
@@ -119,18 +119,19 @@ class ListenerFilter:
 
 @dataclass(frozen=True, slots=True)
 class SessionPersistence:
-    """Requests of a session go to the endpoint of its first one (stateful: in the cookie)."""
+    """Requests of a session go to the endpoint of its first one, which the cookie or header
+    names."""
 
     name: str
     kind: Literal["Cookie", "Header"] = "Cookie"
     lifetime: float | None = None
-    """Seconds; a cookie of the browser's session if None."""
+    """Seconds; a session cookie if None."""
     path: str = "/"
 
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """Each absent (None): as the virtual host says, or none at all."""
+    """All policies of a route or host; None: as the virtual host says, or none at all."""
 
     cors: Cors | Off | None = None
     csrf: Csrf | Off | None = None
@@ -153,24 +154,24 @@ class Policies:
     """The preferred one first; in place of the algorithm of the settings."""
 
 
-# What stands before bytes that nobody reads.
+# Guards of streams, whose bytes Envoy does not read.
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimit:
-    """So many connections a time, per Envoy; more are closed."""
+    """So many connections per unit of time, for each Envoy; further ones are closed."""
 
     connections: int
     unit: Literal["second", "minute", "hour"]
     burst: int = 0
     owner: str = ""
-    """Whose limit it is. Hosts whose streams are equal share a filter chain and so would its
-    bucket; those of another owner have one of their own."""
+    """The object that sets the limit. Hosts with equal streams share a filter chain, and so would
+    share the token bucket; those of another owner get a chain of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamGuards:
-    """What stands before a stream. Who is refused is closed without a word."""
+    """The guards of a stream. A refused connection is closed without an answer."""
 
     ip_filter: IpFilter | None = None
     """`Remote` is the client as the PROXY protocol tells it: no header does."""
@@ -179,7 +180,7 @@ class StreamGuards:
     """Sent to the rate limit service for each connection."""
 
 
-# What of it holds for every host: from the settings.
+# Guards that hold for every host, from the settings.
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,7 @@ class RateLimitService:
     timeout: float | None = None
     """Envoy's 20 ms if None."""
     fail_open: bool = False
-    """Otherwise no answer of it is a 500."""
+    """If False, a missing answer of the service means 500."""
     x_ratelimit_headers: bool = False
     resource_exhausted: bool = False
-    """gRPC clients are told RESOURCE_EXHAUSTED instead of UNAVAILABLE."""
+    """gRPC clients get RESOURCE_EXHAUSTED instead of UNAVAILABLE."""

@@ -1,4 +1,4 @@
-"""Extensions that are asked what Envoys are to be served, as they are registered."""
+"""Registered extensions, which are asked about the configuration before Envoys get it."""
 
 from typing import Literal, NamedTuple
 
@@ -10,7 +10,7 @@ Hook = Literal["Route", "VirtualHost", "HTTPListener", "Translation"]
 
 
 class ForeignKind(NamedTuple):
-    """A kind of objects that an extension brings."""
+    """A kind of objects that an extension registers."""
 
     group: str
     version: str
@@ -18,7 +18,7 @@ class ForeignKind(NamedTuple):
 
 
 class ForeignKey(NamedTuple):
-    """An object of a kind that an extension brings."""
+    """An object of a kind that an extension registers."""
 
     group: str
     kind: str

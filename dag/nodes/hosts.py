@@ -35,9 +35,9 @@ class Backend:
     request_headers: HeaderPolicy | None = None
     response_headers: HeaderPolicy | None = None
     host: str = ""
-    """Replaces the host, for this share only."""
+    """The new host of requests, for this share only."""
     cookies: tuple[CookieRewrite, ...] = ()
-    """Applied before those of the route."""
+    """The changes of headers, applied before those of the route."""
     session: SessionPersistence | None = None
     """Requests of a session that come to this share go to one endpoint."""
 
@@ -52,8 +52,7 @@ class Substitution(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """What of the request line changes before it reaches the backend; at most one change of the
-    host, and one of the path."""
+    """Changes of the request line for the backend: at most one of the host, and one of the path."""
 
     host: str = ""
     full_path: str | None = None
@@ -61,7 +60,7 @@ class Rewrite:
     host_header: str = ""
     """The host becomes the value of this request header."""
     host_from_path: Substitution | None = None
-    """The host becomes what this makes of the path."""
+    """The host becomes the path after this substitution."""
     host_of_endpoint: bool = False
     """The host becomes the name of the endpoint, where it has one."""
     tells_host: bool = False
@@ -71,11 +70,11 @@ class Rewrite:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """When and how often a request is tried again."""
+    """When and how often a request is retried."""
 
     on: tuple[str, ...]
     attempts: int
-    """Beside the first one; 0: it is not, whatever a policy says."""
+    """The number of retries; 0: none, whatever a policy says."""
     per_try_timeout: float | None = None  # seconds
     status_codes: tuple[int, ...] = ()
     backoff: float | None = None
@@ -140,13 +139,13 @@ class Forward:
     missing: int = 500
     """The status of requests whose share has no cluster; 503 is UNAVAILABLE to gRPC clients."""
     try_timeout: float | None = None
-    """Seconds for each try as an HTTPRoute says, before it is known whether there are retries; 0 is
-    without limit. None where Envoy is told."""
+    """Seconds for each try of an HTTPRoute, until it is known whether there are retries; 0 is
+    without limit. None in what Envoy gets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """The client is sent elsewhere; what is None stays as it was requested."""
+    """A redirect; parts that are None stay as they were requested."""
 
     status: int
     scheme: str | None = None
@@ -158,7 +157,7 @@ class Redirect:
 
 @dataclass(frozen=True, slots=True)
 class Respond:
-    """The request is answered here."""
+    """A direct response by Envoy."""
 
     status: int
     body: Value = ""
@@ -176,7 +175,7 @@ class Route:
     match: Match
     action: Action
     origin: ObjectRef
-    """The object that asked for it, and is told when Envoy refuses it."""
+    """The object that asked for it, whose status says so if Envoy refuses it."""
     request_headers: HeaderPolicy | None = None
     response_headers: HeaderPolicy | None = None
     policies: Policies | None = None
@@ -185,13 +184,13 @@ class Route:
     attached: tuple[ObjectRef, ...] = ()
     """The policies that apply to it: of each kind one, or two that are merged, the nearer first."""
     rule: str = ""
-    """The rule of the origin, by identity: what is counted of its routes is counted together."""
+    """The identity of the origin's rule: requests of all routes of a rule are counted together."""
     section: str = field(default="", repr=False)
     """The name by which policies know that rule; empty if it has none."""
 
 
 class ServerNames(NamedTuple):
-    """For which server names a TLS connection may bring requests of a host; else 421.
+    """The server names of TLS connections that may carry requests for a host; others get 421.
 
     The pattern and its exceptions are hosts as in `HostKey`: those of a Gateway's listener, and
     of the narrower ones beside it on the port.
@@ -208,9 +207,9 @@ class VirtualHost:
     host: str
     routes: tuple[Route, ...]  # in the order in which Envoy tries them
     origins: tuple[ObjectRef, ...] = ()
-    """Every object that has a say in this host, sorted."""
+    """Every object that contributes to this host, sorted."""
     policies: Policies | None = None
-    """Of every route that does not say otherwise; what no route takes is 404 to everybody."""
+    """For every route that does not say otherwise; what no route takes gets 404, unguarded."""
     jwt_providers: tuple[JwtProvider, ...] = ()
     """The providers that its routes name, sorted by name."""
     is_fallback: bool = False
@@ -221,18 +220,18 @@ class VirtualHost:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one API wants for a host: routes on plain HTTP, routes behind TLS, and the TLS."""
+    """What one API asks for a host: routes on plain HTTP, routes behind TLS, and the TLS."""
 
     plain: tuple[Route, ...] = ()
     secure: tuple[Route, ...] = ()
     tls: Tls | None = None
     origins: tuple[ObjectRef, ...] = ()
     is_closed: bool = False
-    """A field guards the host that is not served yet: no API may open it."""
+    """A guard of the host is not served: no API may open it."""
     is_unasked: bool = False
-    """Nobody is asked for authorization, whatever the configuration says."""
+    """The host opts out of authorization, whatever the configuration says."""
     host: SecureHost | None = None
-    """What of TLS `tls` cannot say: streams, passthrough."""
+    """How TLS connections are handled where `tls` cannot say it: streams, passthrough."""
     policies: Policies | None = None
     jwt_providers: tuple[JwtProvider, ...] = ()
     is_fallback: bool = False

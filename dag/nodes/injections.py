@@ -8,7 +8,7 @@ from crds.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """A header of requests that gets a credential, which stands in no route."""
+    """A header of requests that gets a credential; the route does not contain the credential."""
 
     source: ObjectRef
     """The HTTPRouteFilter that has the credential."""

@@ -1,7 +1,6 @@
-"""How often clients may ask: what each Envoy counts, and what a rate limit service counts for all.
+"""Rate limits: local ones, counted by each Envoy, and global ones, by a rate limit service.
 
-Elsewhere: who counts for all Envoys (`dag.counting`), what Envoy is told
-(`contour.envoy.guards.ratelimits`).
+Elsewhere: the service (`dag.counting`), the translation to xDS (`contour.envoy.guards.ratelimits`).
 """
 
 from typing import Final, Literal
@@ -14,7 +13,7 @@ from dag.nodes.texts import HeaderMatch
 LIMIT_STATUSES: Final = frozenset(
     {*range(400, 418), *range(421, 425), 426, 428, 429, 431, *range(500, 509), 510, 511}
 )
-"""What Envoy can answer to whoever asks too often; it refuses any other status there."""
+"""The statuses that Envoy can answer beyond a limit; it refuses any other status there."""
 
 LimitUnit = Literal["Second", "Minute", "Hour", "Day", "Week", "Month", "Year"]
 """A month has 30 days, a year 365."""
@@ -22,7 +21,8 @@ LimitUnit = Literal["Second", "Minute", "Hour", "Day", "Week", "Month", "Year"]
 
 @dataclass(frozen=True, slots=True)
 class LocalRateLimit:
-    """So many requests a time, per Envoy. On a virtual host, its routes share them."""
+    """So many requests per unit of time, for each Envoy. On a virtual host, its routes share
+    them."""
 
     requests: int
     unit: Literal["second", "minute", "hour"]
@@ -30,7 +30,7 @@ class LocalRateLimit:
     status: int = 429
     """One of `LIMIT_STATUSES`."""
     response_headers: tuple[tuple[str, str], ...] = ()
-    """Added to the refusal."""
+    """Headers that are added to the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class ClientRange:
 
 @dataclass(frozen=True, slots=True)
 class PathMatch:
-    """What the path must be like, without the query."""
+    """A condition on the path, without the query."""
 
     path: Path
     inverted: bool = False
@@ -108,13 +108,13 @@ CountedEntry = (
     | QueryValueMatch
     | QueryValue
 )
-"""A condition on a request that is counted. Each value counts apart of those that have several:
-`RequestHeader`, `RemoteAddress`, `QueryValue`."""
+"""A condition on a request that is counted. Entries with several values count each value
+separately: `RequestHeader`, `RemoteAddress`, `QueryValue`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocalLimit:
-    """One of several limits that each Envoy keeps, of the requests that meet all conditions."""
+    """One of several limits that each Envoy enforces on the requests that meet all conditions."""
 
     requests: int
     unit: LimitUnit
@@ -141,14 +141,14 @@ class Limit:
     """A rule of a RateLimitFilter or BackendTrafficPolicy on the requests of a rule of a route.
 
     Requests are counted by a rate limit service, which alone is told how many may pass
-    (`CountedRule`). Each listener and host has a count of its own, and so has each value of what is
-    counted apart.
+    (`CountedRule`). Each listener and host has a count of its own, and so has each value that is
+    counted separately.
     """
 
     owner: ObjectRef
     """The filter or policy."""
     rule: str
-    """Of the owner, by identity."""
+    """The identity of the rule in its owner."""
     entries: tuple[CountedEntry, ...]
     """All have to hold, or the request is not counted."""
     is_shared: bool = False
@@ -165,7 +165,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class CountedRule:
-    """What a rate limit service is told of such a rule, for all routes together."""
+    """Such a rule for the rate limit service, for all routes together."""
 
     name: str
     unit: LimitUnit
@@ -179,7 +179,7 @@ class CountedRule:
 class RateLimits:
     """Descriptors sent to the rate limit service (`RateLimitService` of the settings).
 
-    Envoy does not ask for redirects and direct answers: rules warn there. On a route these
+    Envoy does not ask about redirects and direct answers: rules warn there. On a route these
     replace those of the virtual host.
     """
 

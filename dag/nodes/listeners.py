@@ -1,7 +1,7 @@
 """Where traffic arrives: listeners, how TLS is terminated, and streams that are no HTTP.
 
-Per host are `Tls` and `Stream` (`SecureHost`); what holds for every listener (`Edge`) comes from
-the settings, for it shapes the filter chains, and a changed chain drains its connections.
+`Tls` and `Stream` belong to a host (`SecureHost`). What holds for every listener (`Edge`) comes
+from the settings alone: it shapes the filter chains, and a changed chain drains its connections.
 """
 
 from typing import Literal, NamedTuple
@@ -40,18 +40,18 @@ class WeightedCluster(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """Bytes (or datagrams) go to one of the backends, chosen by weight; nobody reads them."""
+    """Bytes (or datagrams) go to one of the backends, chosen by weight, unread."""
 
     shares: tuple[WeightedCluster, ...]
     idle_timeout: float | None = None
     """Seconds; 0 is without limit, None what the settings say (of UDP: Envoy's minute)."""
     guards: StreamGuards | None = None
     connections: OpenConnections | None = None
-    """How many there may be at a time."""
+    """How many connections there may be at a time."""
 
 
 Protocol = Literal["HTTP", "HTTPS", "TCP", "UDP"]
-"""`HTTPS` is every listener that looks at the name a client asks for, passthrough too."""
+"""`HTTPS` is every listener that reads the server name of clients, also for TLS passthrough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,14 @@ class Listener:
     is_exclusive: bool = False
     """No other process may listen on the port as well."""
     stream: Stream | None = None
-    """Of TCP and UDP: where everything goes. Without it the port is closed."""
+    """Where everything on a TCP or UDP port goes. Without it the port is closed."""
     origins: tuple[ObjectRef, ...] = ()
-    """Who is told when Envoy refuses the listener."""
+    """The objects whose statuses say so if Envoy refuses the listener."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForwardedCertificate:
-    """What backends are told of the client's certificate, in `x-forwarded-client-cert`."""
+    """The parts of the client's certificate that backends get in `x-forwarded-client-cert`."""
 
     subject: bool = False
     certificate: bool = False
@@ -93,7 +93,7 @@ class ClientName(NamedTuple):
     kind: SanKind
     match: ValueMatch
     oid: str = ""
-    """Of the other names."""
+    """The object identifier, for `OTHER_NAME` only."""
 
 
 class Resumption(NamedTuple):
@@ -105,14 +105,15 @@ class Resumption(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClientValidation:
-    """Clients show a certificate. While the bundle of `trust` is missing, nobody gets in."""
+    """Clients must show a certificate. While the bundle of `trust` is missing, nobody gets in."""
 
     trust: Trust | None = None
     """None only with `accepts_untrusted`."""
     is_optional: bool = False
     """A client may show none; one that is shown is checked."""
     accepts_untrusted: bool = False
-    """Any certificate will do; what it says is forwarded only. (A stream takes none, too.)"""
+    """Any certificate is accepted, and only forwarded. (On a stream, clients without one are,
+    too.)"""
     only_leaf_revocations: bool = False
     forward: ForwardedCertificate | None = None
     takes_expired: bool = False
@@ -144,7 +145,7 @@ class Tls:
     resumption: Resumption | None = None
     """By tickets and by IDs, if None."""
     traffic: ClientTraffic | None = None
-    """How requests are read, where that is not as the settings say."""
+    """How requests are read; None: as the settings say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +162,8 @@ class SecureHost:
 
     @property
     def can_speak_http3(self) -> bool:
-        """QUIC has TLS 1.3 only, and Envoy checks no certificates of clients over it. Nor does it
-        count connections there."""
+        """Whether HTTP/3 can be served: QUIC has only TLS 1.3, and over it Envoy neither checks
+        client certificates nor limits connections."""
         tls = self.tls
         is_plain = tls is not None and tls.clients is None and tls.maximum == "1.3"
         is_counted = tls is not None and tls.traffic is not None and tls.traffic.connections
@@ -176,21 +177,21 @@ class MonitorTls:
     certificate: str
     key: str
     authority: str = ""
-    """Who signs the certificates of clients; if empty, they show none."""
+    """The file with the authorities of client certificates; if empty, clients show none."""
 
 
 MonitorPage = Literal["health", "metrics", "overload", "admin"]
-"""`overload` is health that is not told while Envoy has too much to do."""
+"""`overload` is `health` that fails while Envoy is overloaded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """A port where Envoy tells how it is."""
+    """A port for health checks, metrics or the admin page."""
 
     port: int
-    """What Envoy binds."""
+    """The port that Envoy binds."""
     address: str
-    """If empty, as usual where it runs."""
+    """The address that Envoy binds; the default of where it runs if empty."""
     pages: tuple[MonitorPage, ...]
     tls: MonitorTls | None = None
 
@@ -200,7 +201,7 @@ class Monitor:
 
 @dataclass(frozen=True, slots=True)
 class AccessLog:
-    """What is written of each request and connection, to standard output or a file."""
+    """The access log of requests and connections, to standard output or a file."""
 
     path: str = "/dev/stdout"
     format: Format | None = None
@@ -250,4 +251,4 @@ class Edge:
     https_log: AccessLog = AccessLog()
     tracing: Tracing | None = None
     http3: bool = False
-    """HTTPS listeners answer QUIC on the same UDP port, and say so (`alt-svc`)."""
+    """HTTPS listeners serve QUIC on the same UDP port, and announce it (`alt-svc`)."""

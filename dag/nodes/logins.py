@@ -1,8 +1,7 @@
-"""Users log in at an OpenID provider: what Envoy asks there, and which cookies hold the tokens.
+"""Logins at an OpenID provider: its endpoints, and the cookies that hold the tokens.
 
-The secret of the client and the key that signs cookies (`LoginSecrets`) are told apart from what
-routes are told (`Login`): a new secret changes no route, and none stands in one. Durations are
-seconds.
+The client secret and the key that signs cookies (`LoginSecrets`) are separate from what routes
+require (`Login`): a new secret changes no route, and no route contains one. Durations are seconds.
 """
 
 from dataclasses import field
@@ -23,7 +22,7 @@ class Discovery:
     tls: UpstreamTls
     timeout: float
     refresh: float | None = None
-    """After how long it is fetched again; None: after a usual time."""
+    """Seconds after which it is fetched again; None: the default."""
     family: None = None
     """Any addresses of the server may be asked."""
 
@@ -76,7 +75,7 @@ class Login:
     """
 
     source: ObjectRef
-    """The SecurityPolicy, whose secrets Envoy is told by its name."""
+    """The SecurityPolicy; Envoy gets its secrets under that name."""
     client_id: str
     endpoints: ProviderEndpoints
     cluster: Cluster
@@ -102,13 +101,14 @@ class Login:
     id_token_header: str = ""
     """In lower case; none if empty."""
     lifetime: float | None = None
-    """Of a login of whose tokens the provider does not say it; None: such a login fails."""
+    """The lifetime of a login if the provider does not give that of its tokens; None: the login
+    fails."""
     refreshes: bool = True
     refresh_lifetime: float | None = None
     login_time: float | None = None
     """The time that a user has to log in."""
     is_plain: bool = False
-    """The cookies have the tokens as they are."""
+    """The cookies contain the tokens unencrypted."""
     retry: LoginRetry | None = None
     """How often the token endpoint is asked again."""
 
@@ -118,6 +118,6 @@ class LoginSecrets:
     """What Envoy must know for the logins of a policy."""
 
     client: bytes = field(repr=False)
-    """The secret by which it is known to the provider."""
+    """The client secret, which the provider knows."""
     hmac: bytes = field(repr=False)
-    """What signs and encrypts the cookies."""
+    """The key that signs and encrypts the cookies."""

@@ -1,4 +1,4 @@
-"""What a request must look like for a route to take it."""
+"""Matches of routes: the conditions that requests must meet."""
 
 from typing import Literal, NamedTuple
 
@@ -47,7 +47,7 @@ class QueryMatch:
 
 
 class CookieMatch(NamedTuple):
-    """A condition on a cookie: that one of this name has such a value."""
+    """A condition on the value of a cookie of this name."""
 
     name: str
     operator: Literal["exact", "regex"]
@@ -59,7 +59,7 @@ class CookieMatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What a request must look like: every condition holds. Routes with equal ones conflict."""
+    """The conditions of a route, all of which must hold. Routes with equal matches conflict."""
 
     path: Path = Prefix("/")
     method: str = ""  # any, if empty

@@ -1,6 +1,6 @@
-"""Text that reaches Envoy: values of headers, and what a text must be like.
+"""Texts in Envoy's configuration: header values with operators, and string matches.
 
-For every other node. A value is literal unless it is a `Format`, whose operators come from an
+Used by all other nodes. A value is literal unless it is a `Format`, whose operators come from an
 allow-list of the rules; the translation doubles every `%` of the literal pieces. So no tenant can
 write an operator that the rules did not read. Elsewhere: which operators there are
 (`dag.values.headers`).
@@ -42,7 +42,7 @@ class ValueMatch:
     operator: Operation
     value: str = ""
     ignore_case: bool = False
-    """Not of a regex: that says it itself, by `(?i)`."""
+    """Not for a regex, which has `(?i)` for that."""
 
 
 @dataclass(frozen=True, slots=True)

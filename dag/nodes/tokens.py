@@ -1,4 +1,4 @@
-"""Whose tokens requests need, and where the keys come from that these are verified with.
+"""Token (JWT) providers: the issuers whose tokens requests need, and the keys that verify them.
 
 Durations are seconds.
 """
@@ -16,11 +16,11 @@ class RemoteJwks:
 
     uri: str
     tls: UpstreamTls | None = None
-    """TLS iff the URI says https; such a node always has one. With `system` and without `names` the
-    certificate has to be for the host of the URI."""
+    """TLS; set if and only if the URI is https. With `system` and without `names` the certificate
+    has to be for the host of the URI."""
     timeout: float = 1.0
     refresh: float | None = None
-    """After how long the key set is fetched again; None: after a usual time."""
+    """Seconds after which the key set is fetched again; None: the default."""
     family: Literal["auto", "v4", "v6"] | None = None
     """The addresses of the server that may be asked; None: any."""
 
@@ -34,8 +34,8 @@ class LocalJwks:
 
 @dataclass(frozen=True, slots=True)
 class StoredJwks:
-    """Keys that are read from a ConfigMap or Secret whenever Envoy is told of them, so that new
-    keys change no provider."""
+    """Keys in a ConfigMap or Secret; they are read when Envoy's configuration is made, so new keys
+    change no provider."""
 
     ref: ObjectRef
 
@@ -45,7 +45,7 @@ class TokenSources:
     """Where tokens are in requests."""
 
     headers: tuple[tuple[str, str], ...] = ()
-    """Names, each with what stands before the token in the value."""
+    """Header names, each with the prefix of the token in the value."""
     cookies: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
     """Of the query."""
@@ -53,10 +53,11 @@ class TokenSources:
 
 @dataclass(frozen=True, slots=True)
 class JwtProvider:
-    """Who signs tokens. Its routes name it (`Jwt`); a fleet's providers are one piece of Envoy's.
+    """An issuer of tokens. Routes name it (`Jwt`); Envoy gets all providers of a fleet in one
+    piece.
 
-    Its content changes without a word to the routes. A provider that cannot be built is left out:
-    routes that name it are answered 403.
+    A change of its content changes no route. A provider that cannot be built is left out: requests
+    to routes that name it get 403.
     """
 
     name: str
@@ -71,13 +72,13 @@ class JwtProvider:
     claim_headers: tuple[tuple[str, str], ...] = ()
     """Claims (`a.b` for nested ones) that become request headers: claim, header."""
     origins: tuple[ObjectRef, ...] = ()
-    """Who is told when Envoy refuses it."""
+    """The object whose status says so if Envoy refuses it."""
     sources: TokenSources | None = None
     """`Authorization: Bearer` and the query parameter `access_token` if None."""
     is_rerouting: bool = False
     """The route is chosen anew once the token is verified."""
     payload: str = ""
-    """Under which key the claims are kept for `Claims`; nowhere, if empty."""
+    """The key under which claims are kept for `Claims`; they are not kept if empty."""
 
 
 Leniency = Literal["none", "missing", "failed"]

@@ -1,4 +1,4 @@
-"""Which requests are traced, and what their spans say."""
+"""Tracing: which requests are traced, and the attributes of their spans."""
 
 from types import MappingProxyType
 from typing import NamedTuple
@@ -25,8 +25,8 @@ REQUEST_PROPERTIES = MappingProxyType(
         "user_agent.original": Format((Operator("REQ", "USER-AGENT"),)),
     }
 )
-"""What OpenTelemetry calls properties of a request (semantic conventions), as Envoy writes them.
-Those that Envoy has in another form, such as `network.protocol.version`, are not here."""
+"""OpenTelemetry's attribute names of a request (semantic conventions), with Envoy's formats. Those
+that Envoy has in another form, such as `network.protocol.version`, are not here."""
 
 
 class CustomTag(NamedTuple):
@@ -45,7 +45,7 @@ class Sampling(NamedTuple):
     rate: tuple[int, int] = (1, 1)
     """Numerator and denominator of the share."""
     follows_parent: bool = True
-    """What the sender of a request has decided holds; the share is of the others."""
+    """Sampling decisions of the sender hold; the share is of the requests without one."""
 
 
 @dataclass(frozen=True, slots=True)

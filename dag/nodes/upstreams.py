@@ -29,7 +29,7 @@ class ServicePort:
     kind: Literal["Service", "XBackend", "Backend", "SecurityPolicy"] = field(
         default="Service", repr=False
     )
-    """Not in the representation: names of resources are made from that, and are to stay."""
+    """Not in the `repr`: names of resources are made from it, and must not change."""
 
     @property
     def owner(self) -> ObjectRef:
@@ -46,7 +46,7 @@ class DnsAddress:
 
 
 class Trust(NamedTuple):
-    """Where trusted authorities are read from; the answer: `dag.references.trust`."""
+    """Where trusted authorities are read from; `dag.references.trust` reads them."""
 
     authorities: tuple[ObjectRef, ...] = ()
     """Secrets or ConfigMaps with `ca.crt`, sorted; all of them are trusted."""
@@ -85,9 +85,10 @@ class UpstreamTls:
     names: tuple[AlternativeName, ...] = ()
     """One of them must be in the certificate; any certificate of the authorities, if empty."""
     sni: str = ""
-    """The server name asked for; none, if empty."""
+    """The server name (SNI); none if empty."""
     sni_of: Literal["", "request", "endpoint"] = ""
-    """Whose name is asked for instead, and must be in the certificate if any is checked."""
+    """Whose name is the server name instead, which must be in the certificate if that is
+    checked."""
     client_certificate: NamespacedName | None = None
     minimum: TlsVersion | None = None
     maximum: TlsVersion | None = None
@@ -100,7 +101,8 @@ class HealthCheck:
     """Active checks: an endpoint that fails them gets no requests."""
 
     path: str = ""
-    """Asked for by HTTP; if empty, a TCP connection must open, or a gRPC service answers."""
+    """The path of HTTP checks; if empty, a TCP connection must open, or a gRPC service must
+    answer."""
     host: str = ""
     interval: float = 10.0
     timeout: float = 2.0
@@ -113,13 +115,13 @@ class HealthCheck:
     method: str = ""
     """`GET`, if empty."""
     jitter: float | None = None
-    """Seconds by which the first check may be late."""
+    """The jitter of the first check, in seconds."""
     sent: bytes = b""
     """The body of the request, or what is sent on the TCP connection."""
     expected: bytes = b""
-    """What must be in the answer; anything, if empty."""
+    """What the answer must contain; anything if empty."""
     grpc_service: str | None = None
-    """The service that gRPC is asked for, `""` for the server; None: no gRPC."""
+    """The service of gRPC health checks, `""` for the whole server; None: no gRPC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ class Http2:
     max_streams: int | None = None
     """Requests on a connection at a time; what the backend says, if None."""
     ends_stream_only: bool | None = None
-    """Whether an invalid answer ends itself alone, not its connection."""
+    """Whether an invalid answer ends its stream, not the connection."""
     pings: Pings | None = None
 
 
@@ -191,7 +193,7 @@ class Connections:
     kernel_buffer: int | None = None
     """Bytes that the kernel buffers for each, in either direction."""
     follows_client: bool = False
-    """HTTP is spoken in the version of the client."""
+    """The HTTP version is that of the client."""
     keeps_case: bool = False
     """Names of headers of HTTP/1 stay in upper and lower case."""
 
@@ -266,7 +268,8 @@ class Member(NamedTuple):
 
     port: ServicePort
     names: tuple[Endpoint, ...] = ()
-    """What Envoy resolves, and addresses beside names; without any, the endpoints of the port."""
+    """Names for Envoy to resolve, and addresses beside them; if empty, the endpoints of the port
+    count."""
     weight: int = 1
     """0: it gets only requests of sessions that are with it."""
     is_fallback: bool = False
@@ -301,14 +304,15 @@ class Cluster:
     table_size: int | None = None
     """Entries of the table of `Maglev`, a prime; Envoy's 65537 if None."""
     members: tuple[Member, ...] = ()
-    """The backends that it is made of, if it is of several, or of several names; all of them have
-    names if `dns` is the first of these, none otherwise. `port` is that of the first."""
+    """The backends of a cluster with several of them, or with several names. If `dns` is set, it is
+    the first name and every member has names; otherwise none has. `port` is that of the first
+    member."""
     injection: Injection | None = None
-    """The credential that its requests get."""
+    """The credential that is injected into its requests."""
 
     @property
     def names(self) -> tuple[Endpoint, ...]:
-        """What Envoy resolves; nothing where it is told the endpoints."""
+        """The names that Envoy resolves; empty if it gets endpoints."""
         if self.dns is None:
             return ()
         named = tuple(name for it in self.members for name in it.names)
@@ -316,7 +320,7 @@ class Cluster:
 
 
 class WeightedPort(NamedTuple):
-    """A share of the requests of an extension."""
+    """A Service port of an ExtensionService, and its weight."""
 
     port: ServicePort
     weight: int = 1
@@ -354,7 +358,7 @@ class Endpoints:
 
     endpoints: tuple[Endpoint, ...] = ()
     left_out: str = ""
-    """The addresses that are not among them whatever their state, for people; or empty."""
+    """The addresses that are left out whatever their state, for people; empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""Which EnvoyPatchPolicies change what of a fleet, and what are their authors told?
+"""EnvoyPatchPolicies: what they change of a fleet, and their statuses.
 
-- `naming`: where the name of a resource leads.
-- `policies`: whose Envoys a policy is for, whether it may be served, and what it changes.
-- `status`: what its author is told.
+- `naming`: what the name of a resource in a policy stands for.
+- `policies`: the fleet that a policy is for, whether it may be served, and what it changes.
+- `status`: the status of a policy.
 
 Patches are applied where resources are translated (`contour.envoy.patches`).
 """

@@ -1,9 +1,9 @@
-"""Where the name of a resource in an EnvoyPatchPolicy leads.
+"""What the name of a resource in an EnvoyPatchPolicy stands for.
 
-Resources are cut otherwise here than by Envoy Gateway. Its names are taken where they mean the
-same: that of a listener, that of a virtual host within the name of its listener, and that of the
-cluster of a rule with one backend. Ours are taken, too: listeners by their names, virtual hosts by
-listener and host, clusters by namespace, Service and port.
+Our resources do not correspond one to one to those of Envoy Gateway. Its names are accepted where
+they mean the same: that of a listener, that of a virtual host within the name of its listener, and
+that of the cluster of a rule with one backend. Ours are accepted, too: listeners by their names,
+virtual hosts by listener and host, clusters by namespace, Service and port.
 """
 
 import re
@@ -17,23 +17,23 @@ from dag.gateway import servedlisteners
 
 
 class PatchPlace(NamedTuple):
-    """What can be patched of a fleet."""
+    """A part of a fleet's configuration that can be patched."""
 
     fleet: str
     kind: Literal["listener", "host", "cluster"]
     name: str
-    """Of the listener, or of the cluster."""
+    """The name of the listener, or of the cluster."""
     host: str = ""
     is_quic: bool = False
-    """The listener for HTTP/3 beside it."""
+    """The listener for HTTP/3 beside it is meant."""
 
 
 class Unplaced(NamedTuple):
-    """Why a name leads nowhere."""
+    """Why a name stands for nothing."""
 
     why: str
     is_missing: bool = True
-    """Or it is not valid."""
+    """False: the name is not valid, or cannot be patched."""
 
 
 _QUIC = "-quic"
@@ -43,7 +43,7 @@ _TABLES = re.compile(r"^/?virtual_hosts\b|^\$?\.*\[?['\"]?virtual_hosts\b")
 
 
 def place(view: View, fleet: str, it: crd.ResourcePatch) -> PatchPlace | Unplaced:
-    """Where an operation is to be applied."""
+    """The part to which an operation is to be applied."""
     match it.type:
         case crd.LISTENER:
             return _listener(view, fleet, it.name)
@@ -70,7 +70,7 @@ def _listener(view: View, fleet: str, name: str) -> PatchPlace | Unplaced:
 def _named_listener(
     view: View, fleet: str, name: str, *protocols: nodes.Protocol, shares: bool = False
 ) -> str | Unplaced | None:
-    """The name of our listener; None if there is none of such a name."""
+    """The name of our listener; None if no listener has this name."""
     every = [it for it in view.ask(listeners.listeners, fleet) if it.protocol in protocols]
     if any(it.name == name for it in every):
         return name

@@ -1,8 +1,8 @@
-"""Whose Envoys an EnvoyPatchPolicy is for, whether it may be served, and what it changes.
+"""The fleet that an EnvoyPatchPolicy is for, whether it may be served, and what it changes.
 
-Whoever patches has the power over a fleet. So nothing is served unless the configuration allows the
-kind: then that of a Gateway for its own Envoys, and for the Envoys of Ingress and HTTPProxy that of
-the namespaces that the configuration names.
+Whoever may write patches controls a fleet. So no policy is served unless the configuration allows
+the kind. Then policies for a Gateway with its own Envoys are served, and for the Envoys of Ingress
+and HTTPProxy those of the namespaces that the configuration names.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ class Operation(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """What a policy changes of a place. They are ordered as they are applied."""
+    """What a policy changes at a place. Patches sort in the order in which they are applied."""
 
     priority: int
     senior: Senior
@@ -46,7 +46,7 @@ class Patch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Patching:
-    """What a policy changes."""
+    """What a policy changes, and where."""
 
     ancestor: ParentReference
     """Its target."""
@@ -55,7 +55,7 @@ class Patching:
 
 
 class _Target(NamedTuple):
-    """Whose Envoys a policy is for."""
+    """The target of a policy, and the fleet that it is for."""
 
     ancestor: ParentReference
     fleet: str | None = None
@@ -64,7 +64,7 @@ class _Target(NamedTuple):
 
 @query
 def patching(view: View, key: NamespacedName) -> Patching | None:
-    """What a policy changes; None if it is not for us to speak of."""
+    """What a policy changes; None if it is not for this controller."""
     found = view.read(tables.PATCH_POLICIES, key)
     if found is None:
         return None
@@ -87,7 +87,7 @@ def patching(view: View, key: NamespacedName) -> Patching | None:
 
 
 def _target(view: View, found: EnvoyPatchPolicy) -> _Target | None:
-    """The target of a policy; None if that is somebody else's."""
+    """The target of a policy; None if that is of another controller."""
     it, key = found.spec.target_ref, found.metadata.key
     own, at = problems.policy(key), problems.policy(key).at("targetRef")
     if it.group == GROUP and it.kind == "GatewayClass":
@@ -110,7 +110,7 @@ def _target(view: View, found: EnvoyPatchPolicy) -> _Target | None:
 
 
 def _of_class(view: View, found: EnvoyPatchPolicy) -> _Target | None:
-    """All Gateways of a class: where they share their Envoys."""
+    """The target of a policy for all Gateways of a class, if they share their Envoys."""
     it, key = found.spec.target_ref, found.metadata.key
     ours = view.ask(selection.accepted_class, ())
     if ours is None or ours.name != it.name:
@@ -141,7 +141,7 @@ def _adding(_: NamespacedName, found: Patching) -> Iterable[tuple[PatchPlace, No
 
 
 def _is_adding(place: PatchPlace, found: Patch) -> bool:
-    """Whether a patch brings a cluster that nobody else has."""
+    """Whether a patch adds a cluster of its own."""
     first = found.operations[0].patch.operation
     is_whole = first.path == "" and first.json_path is None
     return place.kind == "cluster" and first.op == "add" and is_whole
@@ -160,8 +160,8 @@ def are_allowed(view: View, _: tuple[()]) -> bool:
 def at(view: View, *places: PatchPlace) -> tuple[Patch, ...]:
     """The patches of one or more places, in the order in which they are applied.
 
-    Where none are allowed, as nearly everywhere, no place is looked at: there are two for each
-    host, each of which would be remembered.
+    If none are allowed, which is usual, the index is not read: there are two places for each host,
+    and the engine would remember each read.
     """
     if not view.ask(are_allowed, ()):
         return ()

@@ -1,5 +1,5 @@
-"""What the author of an EnvoyPatchPolicy is told, as Envoy Gateway tells it: whether the policy is
-accepted, and whether its patches are in force.
+"""The status of an EnvoyPatchPolicy, as Envoy Gateway writes it: whether the policy is accepted,
+and whether its patches are in force.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,13 +19,14 @@ from dag.statuses import AncestorStatus, PolicyStatus
 
 
 class Failure(NamedTuple):
-    """An operation that could not be applied to a place, with the whole of its policy there."""
+    """An operation that could not be applied to a place, so none of its policy's was applied
+    there."""
 
     policy: NamespacedName
     number: int
-    """Of the operation in the policy."""
+    """The number of the operation in the policy."""
     field: str
-    """Below the operation, such as `operation.path`."""
+    """The field below the operation, such as `operation.path`."""
     why: str
 
 
@@ -34,7 +35,7 @@ class Outcome(NamedTuple):
 
     failures: tuple[Failure, ...] = ()
     missing: str = ""
-    """Why there is nothing to patch."""
+    """Why there is nothing to patch; empty if there is."""
 
 
 outcome: OpenQuery[PatchPlace, Outcome] = OpenQuery("outcome of patches")
@@ -43,7 +44,7 @@ outcome: OpenQuery[PatchPlace, Outcome] = OpenQuery("outcome of patches")
 
 @query
 def envoy_patch_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What a policy is told; None if it is not for us to speak of."""
+    """The status of a policy; None if it is not for this controller."""
     found = view.ask(patching, key)
     if found is None:
         return None

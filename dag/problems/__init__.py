@@ -1,6 +1,6 @@
-"""How to say no: what users are told, and how a rule tells it.
+"""Problems: what statuses say about errors, and how a rule reports them.
 
-There is one thing to say, a `Problem`, and there are two ways to say it:
+There is one class, `Problem`, and there are two ways to report one:
 
 - A rule that goes on *yields* the problem. It answers a stream of problems and then its node
   (`places.Findings`), so it cannot forget to report:
@@ -13,15 +13,15 @@ To leave out a part that guards something would open what it guards. The problem
 (`closes`): its constructor also writes the words "answered with 503", so that what is told and what
 is done cannot differ. Whoever catches it answers 503 in place of the part.
 
-*Queries* are remembered, so they answer a value: the node, or the problem
+*Queries* are memoised, so they return a value: the node, or the problem
 (`view.ask(services.upstream, key)` is an `Upstream | Problem`). The subject of such a problem is
-the object that was asked about, and its message is a whole sentence ("Service a/b not found"),
-which whoever refers to it tells at a place of its own:
-`problems.service_unresolved(at, found.message)`. The constructors are in `referents`.
+the object that the query is about, and its message is a whole sentence ("Service a/b not found"); a
+rule that refers to the object reports it at a place of its own: `problems.service_unresolved(at,
+found.message)`. The constructors are in `referents`.
 
 *Rules that several kinds share* do not know whose object they read. They get the place, and the
-constructors of the kind for what can be wrong (`places.Constructor`):
-`durations.timeout(place.at("response"), written.response, problems.timeout_not_valid)`.
+kind's constructors of problems (`places.Constructor`): `durations.timeout(place.at("response"),
+written.response, problems.timeout_not_valid)`.
 
 *Values* (`dag.values`) know nothing of objects. `refusal(text)` is why a text is not valid, as the
 end of a sentence that begins with it, or None; the rule that reads the field makes a problem of it.
@@ -40,7 +40,7 @@ from dag.problems.reasons import Word
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with an object, told in that object's status and nowhere else."""
+    """One thing that is wrong with an object, reported in that object's status and nowhere else."""
 
     subject: ObjectRef
     type: Word
@@ -50,11 +50,12 @@ class Problem:
     """A sentence for people; begins with the path of the field where there is one."""
     severity: Literal["error", "warning"] = "error"
     closes: bool = False
-    """What it is about must not be left out: it is answered with 503, or its connections closed."""
+    """The part must not just be left out: it is answered with 503, or its connections are
+    closed."""
 
 
 class Refused(Exception):  # noqa: N818 (a decision, not a failure)
-    """The part that a rule is about cannot be served."""
+    """The part of an object that a rule reads cannot be served."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
