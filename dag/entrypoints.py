@@ -37,8 +37,8 @@ has_classic_hosts: OpenQuery[nodes.ListenerKey, bool] = OpenQuery("has_classic_h
 
 
 def problems(view: View, place: Place, protocol: nodes.Protocol, who: str) -> Iterator[Problem]:
-    """The problem of hosts without a listener; `who` begins its last clause, such as `the host
-    has`."""
+    """The problem of hosts without a listener; `who` begins its last clause, such as
+    `the host has`."""
     missing = view.ask(missing_listener, protocol)
     if missing is None:
         return

@@ -1,9 +1,10 @@
-"""What an EnvoyProxy is told of the Envoys to which it applies, by each who names it.
+"""Problems of fleets in the status of an EnvoyProxy that applies to them.
 
-While Envoys of a Gateway are not as they should be, and that has to do with what an EnvoyProxy may
-set, its status has the condition `Programmed`, which is false. Of a bootstrap only the EnvoyProxy
-that says it is told. The cost follows the number of Gateways with such problems. Elsewhere: whether
-the object can be used (`dag.gateway.proxystatus`), what the Gateway's author is told (`refusals`).
+While a fleet has a problem with something that an EnvoyProxy may set, the status has the condition
+`Programmed`, which is false, for the Gateway or class that names it. A problem with a bootstrap is
+only in the status of the EnvoyProxy that sets it. The cost follows the number of Gateways with such
+problems. Elsewhere: whether the object can be used (`dag.gateway.proxystatus`), what the Gateway's
+author is told (`refusals`).
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from dag.statuses import AncestorStatus, PolicyStatus
 
 
 def completed(view: View, key: NamespacedName, found: PolicyStatus) -> PolicyStatus:
-    """The status of an EnvoyProxy with what is wrong with the Envoys of those who name it."""
+    """The status of an EnvoyProxy, with the problems of the fleets to which it applies."""
     return PolicyStatus(tuple(_with_fleets(view, key, it) for it in found.ancestors))
 
 
@@ -49,8 +50,8 @@ def _told(view: View, proxy: EnvoyProxy, namer: ParentReference) -> Iterator[Pro
 
 
 def _troubled(view: View, namer: ParentReference) -> Iterator[tuple[str, NamespacedName]]:
-    """The fleets with such problems that are of this Gateway, or of this class; each with its
-    Gateway. The shared fleet has nothing of an EnvoyProxy."""
+    """The fleets of this Gateway or class that have problems, each with its Gateway; not the shared
+    one, to which no EnvoyProxy applies."""
     for fleet in sorted(view.bucket(TROUBLED, ())):
         for gateway in view.bucket(selection.FLEETS, fleet) if fleet != DEFAULT_FLEET else ():
             found = view.read(tables.GATEWAYS, gateway)
@@ -61,7 +62,7 @@ def _troubled(view: View, namer: ParentReference) -> Iterator[tuple[str, Namespa
 
 
 def _starts(view: View, proxy: EnvoyProxy, fleet: str) -> bool:
-    """Whether the Envoys of a fleet are to start with the bootstrap of this EnvoyProxy."""
+    """Whether the Envoys of a fleet start with the bootstrap of this EnvoyProxy."""
     own, found = reading.resolved(proxy)[0].bootstrap, view.ask(fleets.fleet, fleet)
     return own is not None and found is not None and found.bootstrap == own
 

@@ -1,11 +1,10 @@
-"""Which rate limit service an instance is to make, and what ours counts with.
+"""The rate limit service that an instance is to make or run.
 
-It is there while a route of ours names a RateLimitFilter, or a BackendTrafficPolicy in use has
-global limits, and in a cluster only if the
-configuration asks for it. Pods of it read their certificates, and the password and authority of
-Redis, only when they start, and so does the process of ours: so what these are is part of the
-answers. Elsewhere: who asks the service (`counting`), its objects (`contour.infrastructure`), its
-process (`contour.ratelimits`).
+It exists while a route of ours names a RateLimitFilter, or a BackendTrafficPolicy in use has global
+limits, and in a cluster only if the configuration asks for it. Its pods, and our own process, read
+their certificates and the password and authority of Redis only when they start: so the contents of
+these are part of the answers. Elsewhere: what calls the service (`counting`), its objects
+(`contour.infrastructure`), its process (`contour.ratelimits`).
 """
 
 import hashlib
@@ -35,19 +34,19 @@ class Wanted:
     redis: Redis | None
     """None: the replica that leads counts in memory, and there are no pods."""
     state: str
-    """Changes with what its pods read when they start; empty while some of that is missing."""
+    """A digest of what its pods read when they start; empty while some of that is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What the process counts with that answers beside us."""
+    """The settings of the rate limit process beside this one."""
 
     redis: counters.Redis | None = None
-    """None: in memory."""
+    """None: it counts in memory."""
     pair: nodes.Secret | None = None
     """Its certificate and key; None: it answers on a socket of this machine."""
     authorities: bytes = b""
-    """The PEM of the authorities of its clients, with a certificate."""
+    """The PEM of the authorities of its clients; only with a certificate."""
 
 
 @query
@@ -76,8 +75,8 @@ def _state(view: View, names: counting.Provisioned, of: Redis | None) -> str:
 
 @query
 def process(view: View, _: tuple[()]) -> Process | None:
-    """The process that is to run beside us: on one machine, or on the replica that leads. None if
-    there is to be none, or while something that it needs is missing."""
+    """The rate limit process that is to run beside this one: on one machine, or on the leader. None
+    if there is to be none, or while something that it needs is missing."""
     written = view.ask(settings.settings, ()).limit_filters.redis
     if view.read(counting.SOCKET, ()) is not None:
         if written is None:
@@ -114,7 +113,7 @@ def told(view: View, spec: Place) -> Iterator[Problem]:
 
 
 def _unused(service: RateLimitService, at: Place) -> Iterator[Problem]:
-    """The fields that are for pods, of which there are none without a Redis."""
+    """Problems of fields that are for pods: without a Redis there are none."""
     usual = RateLimitService()
     for name in ("image", "replicas", "resources", "placement", "pod_annotations"):
         if getattr(service, name) != getattr(usual, name):
@@ -129,7 +128,7 @@ def _used(key: NamespacedName, _: PolicyStatus) -> Iterator[tuple[tuple[()], Nam
 USED: Index[tuple[()], NamespacedName] = Index(
     "RateLimitFilters in use", ratelimitstatus.rate_limit_filter, _used
 )
-"""Those that a route of ours names."""
+"""The RateLimitFilters that a route of ours names."""
 
 INDEXES = (USED,)
 KEPT = tuple(Kept(it, used) for it in (wanted, process) for used in (USED, trafficlimits.USED))

@@ -1,8 +1,9 @@
-"""The Service ports that requests and connections of a graph go to, with their endpoints.
+"""Queries that ask for the endpoints of all Service ports to which traffic goes.
 
-Envoy's configuration asks for the endpoints that it needs. `PLAN` stands in for it where nothing is
-translated (`contour analyze`, `contour status` of manifests), so that what has no endpoints is told
-there as well. Guards' backends are ExtensionServices, which are told of their endpoints elsewhere.
+Normally the translation for Envoy asks for the endpoints that it needs. `PLAN` replaces it where
+nothing is translated (`contour analyze`, `contour status` of manifests), so that missing endpoints
+are reported there as well. Backends of guards are ExtensionServices, which report their endpoints
+elsewhere.
 """
 
 from collections.abc import Iterable
@@ -60,4 +61,4 @@ PLAN = Plan(
     indexes=(HOSTS, STREAMS),
     kept=(Kept(of_host, HOSTS), Kept(of_stream, STREAMS), Kept(of_listener, listeners.NAMES)),
 )
-"""What the engine maintains instead of Envoy's configuration."""
+"""What the engine maintains instead of the translation for Envoy."""

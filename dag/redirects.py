@@ -1,14 +1,14 @@
-"""From plain HTTP to the same host behind TLS, for Ingress and HTTPProxy alike."""
+"""Redirects from plain HTTP to HTTPS on the same host, for Ingress and HTTPProxy alike."""
 
 from dag import entrypoints, nodes, tables
 from dag.engine.view import View
 
 
 def to_https(view: View) -> nodes.Redirect | nodes.Respond:
-    """To the port at which clients find the listener, left out where it is 443.
+    """A redirect to the port at which clients find the HTTPS listener, left out if it is 443.
 
-    Where no listener serves TLS, what was meant for it is answered with 503: a redirect would lead
-    nowhere, and to serve it in the clear would open it.
+    If there is no HTTPS listener, the answer is 503: a redirect would lead nowhere, and serving the
+    request in the clear would expose what is meant for TLS.
     """
     listener = view.ask(entrypoints.secure_listener, ())
     if listener is None:
@@ -18,10 +18,10 @@ def to_https(view: View) -> nodes.Redirect | nodes.Respond:
 
 
 def _seen(view: View, listener: nodes.Listener) -> int:
-    """The port that clients ask for.
+    """The port that clients connect to.
 
-    A Service, or whoever chose the local port, lets clients ask for the listener's port. A
-    process that serves one machine and binds another port by itself has nobody who translates it.
+    It is the listener's port if a Service, or whoever chose the local port, translates it. If a
+    process on one machine binds another port by itself, nothing translates that.
     """
     machine = view.read(tables.HOST_PORTS, ())
     if machine is None or listener.port in dict(machine.overrides):

@@ -1,10 +1,10 @@
-"""What was refused, told on the objects that asked for it.
+"""Refusals by Envoy and by providers, in the statuses of the objects that caused them.
 
-The fleets write Envoy's words into a table, by object, and take them out once it accepts what it
-refused; a version of an object that was not taken at all has its reason in another. Here they
-join the status that the rules of each kind answer. What was accepted last keeps serving, so a
-route falls back (GEP-1364, "Fall Back") and a host is not down. Elsewhere: finding the part that
-is refused (`contour.xds`); when a version is not taken (`contour.intake`).
+The fleets write Envoy's messages into a table, by object, and remove them once Envoy accepts what
+it refused; the reason why a version of an object was not taken at all is in another table. Here
+they are joined with the status that the rules of each kind answer. What was accepted last is still
+served, so a route falls back (GEP-1364, "Fall Back") and a host is not down. Elsewhere: finding the
+part that is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 """
 
 from collections.abc import Iterator
@@ -36,11 +36,11 @@ from dag.statuses import Condition
 from dag.warnings import anykind
 
 REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals", tables.TOLD_OF_OBJECTS)
-"""Envoy's words, sorted, by the object whose part they are about."""
+"""By object: Envoy's messages about its parts, sorted."""
 
 
 Application = Literal["gRPC clients", "gRPC servers"]
-"""Which side of a call without a proxy."""
+"""The side of a gRPC call without a proxy."""
 
 
 class Declined(NamedTuple):
@@ -48,13 +48,13 @@ class Declined(NamedTuple):
 
     who: Application
     words: str
-    """Those of one of them."""
+    """The message of one of them."""
 
 
 DECLINED: Table[ObjectRef, tuple[Declined, ...]] = Table(
     "refusals by gRPC applications", tables.TOLD_OF_OBJECTS
 )
-"""By the object whose resource is refused, sorted; each application keeps what it had."""
+"""By object: who refuses its resources, sorted; each application keeps what it had."""
 
 REFUSERS: Table[ObjectRef, tuple[releases.Counted, int]] = Table("refusers")
 """The Envoys that refuse something of an object, and how many there are in all; no row if all of
@@ -126,10 +126,11 @@ SERVICES = Kept(of_service, exports.EXPORTED_SERVICES)
 def _with_what_is_missing(
     view: View, key: NamespacedName, found: statuses.GatewayStatus
 ) -> statuses.GatewayStatus:
-    """What is wrong with the Gateway itself is told rather than that Envoy does not have it.
+    """The status of a Gateway, with what Envoys lack of it; problems of the Gateway itself come
+    first.
 
-    Whatever keeps its fleet from being as it should be is told beside: Envoys may serve all the
-    same, as those do that wait for a rollout.
+    Problems of its fleet are only added to the message: Envoys may serve nevertheless, for example
+    while a rollout is waited for.
     """
     fleet = view.ask(selection.fleet, key) or DEFAULT_FLEET
     programmed = next((it for it in found.conditions if it.type == _PROGRAMMED), None)
@@ -145,7 +146,8 @@ def _with_what_is_missing(
 def _with_who_counts(
     view: View, subject: ObjectRef, found: statuses.PolicyStatus
 ) -> statuses.PolicyStatus:
-    """A limit is programmed when Envoys and the rate limit service have it."""
+    """The status of limits, which are programmed when Envoys and the rate limit service have
+    them."""
     return statuses.PolicyStatus(
         tuple(_counted(it, tuple(_uncounted(view, subject, it))) for it in found.ancestors)
     )
@@ -162,7 +164,7 @@ def _counted(
 
 
 def _uncounted(view: View, subject: ObjectRef, found: statuses.AncestorStatus) -> Iterator[Problem]:
-    """What of the limits of a route or Gateway is not in force, and why."""
+    """Why the limits of a route or Gateway are not in force."""
     own, at = Place(subject), found.ancestor
     if view.read(ENVOYS, counting.FLEET) == 0:
         yield ratelimits.limits_not_counted(
@@ -193,7 +195,7 @@ _PROGRAMMED = ConditionType.Programmed
 
 
 def _missing(view: View, key: NamespacedName, fleet: str) -> Problem | None:
-    """What there must be before a Gateway is programmed."""
+    """What keeps a Gateway from being programmed; None if nothing."""
     if view.read(ENVOYS, fleet) == 0:
         return problems.no_envoy(problems.gateway(key), fleets.unmade(view, fleet))
     pending = view.read(PENDING, fleet)
@@ -237,7 +239,7 @@ def _refused(found: statuses.Status, problem: Problem) -> statuses.Status:
 def _unprogrammed(
     found: statuses.AncestorStatus, told: tuple[Problem, ...]
 ) -> statuses.AncestorStatus:
-    """Of a policy that is programmed: one that has such a condition."""
+    """The entry of a policy with Programmed false, if it has that condition."""
     if not any(it.type == _PROGRAMMED for it in found.conditions):
         return found
     condition = conditions.condition(_PROGRAMMED, told, "")

@@ -1,8 +1,9 @@
-"""Releases of Envoy: which a thing needs, and who is told that some Envoys are older.
+"""Releases of Envoy: which release a feature needs, and warnings about older Envoys.
 
-Envoys of several releases are connected while a fleet is replaced, or where somebody runs Envoys of
-his own. What one is known not to load is left out for it alone (`contour.envoy.releases`), so the
-object that asked for it is told; the ContourConfiguration is told that there are such Envoys.
+Envoys of several releases are connected while a fleet is replaced, or where users run Envoys of
+their own. What an older one cannot load is left out for it alone (`contour.envoy.releases`), and
+the object that asks for it says so in its status; the status of the ContourConfiguration says that
+there are such Envoys.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,11 +18,11 @@ Release = tuple[int, int]
 """Major and minor."""
 
 BUILT_FOR: Release = (1, 40)
-"""Everything is tried with this one; newer ones are not older in anything."""
+"""The release that this version is tested with; newer ones are expected to load everything."""
 
 NEWER: Mapping[str, str] = {"error_pages": "errorPages", "compressors": "compressor"}
-"""The policies that older ones refuse, by what users call them: the filter `custom_response` in the
-configuration of a route, and several filters in one place."""
+"""The policies that older releases refuse, with the names that users know: they need the filter
+`custom_response` in the configuration of a route, or several filters in one place."""
 
 NEWER_SINCE: Release = (1, 40)
 
@@ -41,7 +42,7 @@ class Need(NamedTuple):
 
 
 def written(release: Release) -> str:
-    """As users are told."""
+    """A release as it is shown to users."""
     return ".".join(map(str, release))
 
 
@@ -70,7 +71,7 @@ def told(view: View, subject: ObjectRef) -> Iterator[Problem]:
 
 
 def behind(view: View) -> Iterator[str]:
-    """For each fleet with Envoys that are older than what we are built for: which."""
+    """For each fleet with Envoys older than BUILT_FOR: which."""
     for fleet in sorted(view.bucket(BEHIND, ())):
         who = older(view.read(CONNECTED, fleet) or (), BUILT_FOR)
         yield f"{who} of fleet {fleet}"

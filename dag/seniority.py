@@ -1,7 +1,7 @@
-"""Who comes first where only one can win: the older object, then the one whose name sorts first.
+"""Precedence where only one object can win: the older one, then the one whose name sorts first.
 
-That is the name with its namespace as one text, `namespace/name`: `a-b/x` is before `a/x`. Objects
-from files have no age: they order by this text alone, before those that have one.
+Names sort as one text with the namespace, `namespace/name`: `a-b/x` is before `a/x`. Objects from
+files have no age: they sort by this text alone, before those that have an age.
 """
 
 from typing import NamedTuple

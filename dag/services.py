@@ -33,11 +33,11 @@ class Upstream:
     dns: nodes.DnsAddress | None = None  # only of ExternalName Services
     protocol: nodes.UpstreamProtocol = "http/1.1"
     limits: nodes.CircuitBreakers | None = None
-    """What annotations of the Service allow; the configuration's limits if None."""
+    """The limits by annotations of the Service; those of the configuration if None."""
     left_out: str = ""
     """Which endpoints get no traffic whatever their state, and why; empty if there are none."""
     app_protocol: str = ""
-    """As the Service says it; the Gateway API refuses the ones it does not know."""
+    """`appProtocol` of the Service port; the Gateway API refuses unknown ones."""
 
 
 @query
@@ -61,7 +61,7 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
 
 @query
 def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
-    """The ready endpoints; where none is ready, the ones that still serve while they terminate."""
+    """The ready endpoints; if none is ready, those that still serve while they terminate."""
     if port.kind == backendaddresses.KIND:
         return backendaddresses.endpoints(view, port.service)
     if local := localbackends.endpoints(view, port.service):
@@ -74,8 +74,8 @@ def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
 def of_slices(
     view: View, slices: Iterable[endpointslice.EndpointSlice], port_name: str
 ) -> nodes.Endpoints:
-    """The ready endpoints of EndpointSlices at the port of a name; where none is ready, the ones
-    that still serve while they terminate."""
+    """The ready endpoints of EndpointSlices at a port, by its name; if none is ready, those that
+    still serve while they terminate."""
     by_state: defaultdict[str, set[nodes.Endpoint]] = defaultdict(set)
     faults: set[tuple[str, str]] = set()
     for it, found in _listed(view, slices, port_name, faults):
@@ -87,7 +87,7 @@ def of_slices(
 def zones(
     view: View, port: nodes.ServicePort
 ) -> tuple[tuple[str, tuple[nodes.Endpoint, ...]], ...]:
-    """The same endpoints by zone, sorted; the zone of those that tell none is empty."""
+    """The endpoints by zone, sorted; the zone is empty for those without one."""
     served = frozenset(view.ask(endpoints, port).endpoints)
     zone_of: dict[nodes.Endpoint, str] = {}
     for it, found in _listed(view, _slices(view, port.service), port.port_name, set()):
@@ -155,16 +155,16 @@ _NO_ADDRESS: Mapping[str, str] = {
 }
 
 MAX_ENDPOINTS = 10_000
-"""Of a Service port."""
+"""The most endpoints of a Service port."""
 
 _LONGEST = 60
-"""Characters of an address that are repeated."""
+"""The most characters of an address in a message."""
 _TOLD = 3
-"""Addresses that are named."""
+"""The most addresses that are named in a message."""
 
 
 def _bounded(found: list[nodes.Endpoint], faults: list[tuple[str, str]]) -> nodes.Endpoints:
-    """As many as there may be, and what is left out."""
+    """The endpoints up to the limit, and what is left out."""
     told = [f"{text!r} ({why})" for text, why in faults[:_TOLD]]
     if len(faults) > _TOLD:
         told.append(f"{len(faults) - _TOLD} more")
@@ -178,8 +178,8 @@ LEFT_OUT: Index[nodes.ServicePort, str] = Index(
     endpoints,
     lambda port, found: [(port, found.left_out)] if found.left_out else [],
 )
-"""What is told where a Service is used. An index, so that endpoints that come and go concern
-nobody but Envoy."""
+"""By port: what is left out, for objects that use the Service. An index, so that endpoints that
+come and go affect only Envoy."""
 
 
 def left_out(view: View, port: nodes.ServicePort) -> str:
@@ -193,7 +193,7 @@ def left_out(view: View, port: nodes.ServicePort) -> str:
 
 
 def closed(view: View, found: service.Service) -> Problem | None:
-    """A Service that has an annotation of another controller that is to guard it."""
+    """A problem if a Service has an annotation of another controller that is to guard it."""
     guards = ignored.closing(view, "Service", found.metadata)
     if not guards:
         return None
@@ -215,7 +215,7 @@ def _internal(view: View, found: service.Service, port: service.ServicePort) -> 
 
 
 def _protocol(found: service.Service, port: service.ServicePort) -> nodes.UpstreamProtocol:
-    """An appProtocol replaces the annotations."""
+    """The protocol of a Service port; an appProtocol replaces the annotations."""
     match _app_protocol(port):
         case "kubernetes.io/h2c":
             return "h2c"
@@ -228,7 +228,7 @@ def _protocol(found: service.Service, port: service.ServicePort) -> nodes.Upstre
 
 
 def _app_protocol(port: service.ServicePort) -> str:
-    """Names of the IANA registry have no case (RFC 6335); those with a domain are Kubernetes'."""
+    """The appProtocol; IANA names are case-insensitive (RFC 6335), those with a domain are not."""
     name = port.app_protocol
     return name if "/" in name else name.lower()
 
@@ -265,7 +265,7 @@ def _external(view: View, found: service.Service, number: int) -> Upstream | Pro
 def _endpoints(
     found: endpointslice.EndpointSlice, port_name: str
 ) -> Iterator[tuple[str, endpointslice.Endpoint, int]]:
-    """Of every endpoint of a slice the first address, with each of its numbers."""
+    """The first address of every endpoint of a slice, with each port number of this name."""
     numbers = [it.port for it in found.ports if it.name == port_name]  # of TCP or UDP
     for endpoint in found.endpoints:
         for number in numbers:
@@ -274,7 +274,8 @@ def _endpoints(
 
 
 def _state(conditions: endpointslice.EndpointConditions) -> Literal["ready", "leaving", "away"]:
-    """An absent condition is to be read as true (EndpointSlice API, "conditions")."""
+    """The state of an endpoint; absent conditions count as true (EndpointSlice API,
+    "conditions")."""
     if conditions.ready is not False:
         return "ready"
     if conditions.serving is not False and conditions.terminating:

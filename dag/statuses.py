@@ -1,4 +1,4 @@
-"""What users are told: the answers of the status rules, as values.
+"""Statuses of objects: the answers of the status rules, as values.
 
 A status holds only what the rules derive. `observedGeneration` and `lastTransitionTime` are
 merged in when a status is written (`contour.status`), or equal states would look like changes.
@@ -19,7 +19,7 @@ class Condition:
     reason: str
     message: str
     warnings: tuple[str, ...] = ()
-    """The parts of the message that tell of what is not as its author may think."""
+    """The parts of the message that are warnings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ContourStatus:
 
 @dataclass(frozen=True, slots=True)
 class EventStatus:
-    """Of an object in whose status there is no place for problems: an Ingress, or a Service. They
+    """The problems of an object whose status has no field for them: an Ingress, or a Service. They
     become Events, and rows of `contour status`."""
 
     problems: tuple[SubCondition, ...] = ()
@@ -83,7 +83,7 @@ class Address(NamedTuple):
     """`IPAddress` or `Hostname`."""
     value: str
     routability: str | None = None
-    """From where it is reached: empty if that is not said, None where the CRDs have no field."""
+    """From where it is reached: empty if not known, None if the CRDs do not have the field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class GatewayStatus:
     listeners: tuple[ListenerStatus, ...] = ()
     attached_listener_sets: int = 0
     addresses: tuple[Address, ...] | None = None
-    """None: nobody knows of addresses, so nothing is said of them."""
+    """None: nothing assigns addresses, so the status does not mention any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +142,12 @@ class RevisionReference(NamedTuple):
 
     version: str
     name: str
-    """Of the EnvoyConfigRevision; empty if there is none."""
+    """The name of the EnvoyConfigRevision; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackendStatus:
-    """The status of a Backend, which names nobody in whose name it speaks."""
+    """The status of a Backend, which has no entries for Gateways or controllers."""
 
     conditions: tuple[Condition, ...]
 
@@ -178,5 +178,5 @@ Status = (
 
 
 def most_ancestors(kind: str) -> int:
-    """For how many ancestors there is room in the status of an object of this kind."""
+    """The most ancestors in the status of an object of this kind."""
     return 32 if kind == "XBackend" else 16

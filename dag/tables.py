@@ -1,4 +1,4 @@
-"""The inputs: one table per kind, and the indexes that rules look their rows up by.
+"""The inputs of the rules: one table for each kind, and indexes over them.
 
 Whatever a provider reads goes into these tables, each write under the object's key. A bucket of
 an index holds exactly what its readers compare. Indexes that belong to one API stand beside its
@@ -81,7 +81,7 @@ AUTHENTICATION_FILTERS: Table[NamespacedName, AuthenticationFilter] = Table("Aut
 RATE_LIMIT_FILTERS: Table[NamespacedName, RateLimitFilter] = Table("RateLimitFilter")
 HTTP_ROUTE_FILTERS: Table[NamespacedName, HTTPRouteFilter] = Table("HTTPRouteFilter")
 SECURITY_POLICIES: Table[NamespacedName, SecurityPolicy | UnreadPolicy] = Table("SecurityPolicy")
-"""Of a policy that cannot be read its targets, which are closed."""
+"""For a policy that cannot be read, an UnreadPolicy with its targets, which are closed."""
 CLIENT_TRAFFIC_POLICIES: Table[NamespacedName, ClientTrafficPolicy | UnreadPolicy] = Table(
     "ClientTrafficPolicy"
 )
@@ -143,29 +143,30 @@ BY_KIND: Mapping[str, Table[NamespacedName, Any]] = {
     )
 }
 
-# What the process itself decides, under the empty key.
+# Facts about the process itself; most have the empty key.
 
 TOLD_OF_OBJECTS = Family()
-"""What is told of an object from outside the graph: each status asks for all of it."""
+"""Tables with problems of objects from outside the rules: each status reads all of them."""
 
 NOT_TAKEN: Table[ObjectRef, str] = Table("not taken", TOLD_OF_OBJECTS)
 """Why the newest version of an object did not replace the last good one; no row if it did."""
 
 ABSENT: Table[str, bool] = Table("kinds not served")
-"""By kind: True while the API server has no objects of it at all; else no row."""
+"""By kind: True while the API server does not serve the kind; else no row."""
 
 UNKNOWN_FIELDS: Table[ObjectRef, tuple[str, ...]] = Table("unknown fields", TOLD_OF_OBJECTS)
-"""The fields of an object that were left out as it was read, sorted, as users are told; no row if
-there are none."""
+"""The unknown fields of an object, which were left out when it was read, sorted, as texts for
+users; no row if there are none."""
 
 FLEETS: Table[str, bool] = Table("fleets")
 """The fleets served whatever the objects say: there is always that of Ingress and HTTPProxy."""
 
 CONFIGURATION_NAME: Table[tuple[()], NamespacedName] = Table("configuration name")
-"""The ContourConfiguration that an instance in a cluster was told to follow; others are others'."""
+"""The ContourConfiguration that an instance in a cluster was told to follow; others belong to other
+instances."""
 
 PROCESS_FAULTS: Table[tuple[()], tuple[str, ...]] = Table("process faults")
-"""What the configuration asks of the process itself and could not be done; no row if nothing."""
+"""Settings of the process itself that could not be applied, and why; no row if there are none."""
 
 LEFT_ALONE: Table[tuple[()], tuple[str, ...]] = Table("namespaces left alone")
 """The namespaces of `spec.discovery` in which nothing is written, each with the reason, sorted; no
@@ -178,32 +179,34 @@ ACCEPTANCE_ASSUMED: Table[tuple[()], bool] = Table("acceptance assumed")
 """True where manifests are only translated: no Envoy is there to accept anything. Else no row."""
 
 TRANSLATED: Table[tuple[()], bool] = Table("translated")
-"""True where the answers of the graph are translated for Envoy; else no row."""
+"""True where the answers of the rules are translated for Envoy; else no row."""
 
 LOOPBACK_REFUSED: Table[tuple[()], bool] = Table("loopback refused")
-"""True in a cluster, where nothing is behind the loopback of Envoy's pod but Envoy; else no row."""
+"""True in a cluster, where only Envoy itself is on the loopback interface of its pod; else no
+row."""
 
 BEGAN_SMALL: Table[tuple[()], bool] = Table("began small")
-"""True on one machine whose Envoy starts with its control plane, and few hosts; else no row."""
+"""True on one machine if Envoy started with its control plane and with few hosts; else no row."""
 
 ROUTING: Table[tuple[()], str] = Table("routing")
-"""How the hosts of listeners were cut into resources when they were first served: it stays so."""
+"""How the hosts of listeners were cut into resources when they were first served; it never
+changes."""
 
 SOCKET_OPTIONS: Table[tuple[()], tuple[int | None, int | None]] = Table("socket options")
-"""The TOS field and traffic class of sockets, where these stay as they are; else no row."""
+"""The TOS field and traffic class of sockets, where these cannot change; else no row."""
 
 HELD_SOCKETS: Table[tuple[str, str], tuple[object, ...]] = Table("options of the sockets of ports")
-"""By fleet and listener: what a policy had asked of its sockets when they were opened, where they
-stay as they are; no row: nothing."""
+"""By fleet and listener: the socket options that a policy asked for when the sockets were opened,
+where these cannot change; no row if none."""
 
 
 class StartedWith(NamedTuple):
-    """With which bootstrap the Envoy on this machine was started."""
+    """The bootstrap that the Envoy on this machine was started with."""
 
     custom: CustomBootstrap | None
-    """What the configuration said."""
+    """The custom bootstrap of the configuration; None if it had none."""
     is_overridden: bool
-    """The command line named another one."""
+    """The command line named another bootstrap."""
 
 
 STARTED_WITH: Table[tuple[()], StartedWith] = Table("bootstrap of the Envoy on this machine")

@@ -16,12 +16,12 @@ is done cannot differ. Whoever catches it answers 503 in place of the part.
 *Queries* are memoised, so they return a value: the node, or the problem
 (`view.ask(services.upstream, key)` is an `Upstream | Problem`). The subject of such a problem is
 the object that the query is about, and its message is a whole sentence ("Service a/b not found"); a
-rule that refers to the object reports it at a place of its own: `problems.service_unresolved(at,
-found.message)`. The constructors are in `referents`.
+rule that refers to the object reports it at a place of its own:
+`problems.service_unresolved(at, found.message)`. The constructors are in `referents`.
 
 *Rules that several kinds share* do not know whose object they read. They get the place, and the
-kind's constructors of problems (`places.Constructor`): `durations.timeout(place.at("response"),
-written.response, problems.timeout_not_valid)`.
+kind's constructors of problems (`places.Constructor`):
+`durations.timeout(place.at("response"), written.response, problems.timeout_not_valid)`.
 
 *Values* (`dag.values`) know nothing of objects. `refusal(text)` is why a text is not valid, as the
 end of a sentence that begins with it, or None; the rule that reads the field makes a problem of it.

@@ -1,7 +1,7 @@
 """What owners of Gateways can be told of their addresses.
 
-In the conditions that the Gateway API has for Gateways (`gateway`), and `AddressesAssigned`
-(GEP-5093).
+They are in the conditions that the Gateway API has for Gateways (`gateway`), and in
+`AddressesAssigned` (GEP-5093).
 """
 
 from collections.abc import Iterable

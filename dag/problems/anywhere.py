@@ -1,8 +1,8 @@
-"""What the author of an object of any kind can be told, whatever the rules of its kind find.
+"""Problems of objects of any kind, in addition to those that the rules of the kind find.
 
 One constructor per thing. In the status of an HTTPProxy these are sub-conditions; on objects of the
 Gateway API warnings stand in the message of `Accepted`, errors in a condition of their type.
-Elsewhere: where in which object (`places`), how they join a status (`dag.warnings.anykind`).
+Elsewhere: the places of problems (`places`), how these join a status (`dag.warnings.anykind`).
 """
 
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ def annotation(subject: ObjectRef, name: str, service: NamespacedName | None = N
 
 
 STANDS_FOR_NO_HEADER = "'*' stands for no header where credentials are allowed"
-"""Of what pages of other origins may read."""
+"""Why a `*` among the exposed headers has no effect."""
 
 
 def foreign_guard(place: Place, project: str, instead: str, *, is_closed: bool) -> Problem:
@@ -46,7 +46,7 @@ def foreign_annotation(place: Place, project: str, instead: str) -> Problem:
 
 
 def foreign_tuning(subject: ObjectRef, names: Iterable[str]) -> Problem:
-    """Annotations of other controllers that nothing is lost without."""
+    """Annotations of other controllers without which nothing is missing."""
     place = Place(subject, "metadata.annotations")
     text = f"have no effect here, and need none: {', '.join(names)}"
     return place.warning(ErrorType.SpecError, Own.ForeignAnnotation, text)
@@ -68,7 +68,7 @@ def local_addresses(place: Place, why: str) -> Problem:
 
 
 def certificate(place: Place, ref: ObjectRef, phase: str, moment: str) -> Problem:
-    """A certificate that does not hold yet, or any more, or not for long."""
+    """A certificate that is not valid yet, has expired, or expires soon."""
     reason, text = _OF_CERTIFICATES[phase]
     return place.warning(ErrorType.TLSError, reason, f"the certificate of {ref} {text} {moment}")
 
@@ -86,7 +86,8 @@ def _use(instead: str) -> str:
 
 
 def left_out(subject: ObjectRef, what: str, who: str, since: str) -> Problem:
-    """Some Envoys are too old for a part of it, and get the rest; `who`: `1 of 7 Envoys (…)`."""
+    """Some Envoys are too old for a part of the object, and get the rest; `who`:
+    `1 of 7 Envoys (…)`."""
     text = f"{what}: left out on {who}, which cannot load it: it needs Envoy {since}"
     return Problem(subject, ErrorType.EnvoyError, Own.NotOnEveryEnvoy, text, "warning")
 
@@ -102,17 +103,17 @@ def refused(subject: ObjectRef, who: str, words: str) -> Problem:
 
 
 def declined(subject: ObjectRef, who: str, words: str) -> Problem:
-    """gRPC clients or servers refuse something of it, in these words."""
+    """gRPC clients or servers refuse a part of the object, in these words."""
     text = f"{who} refuse it and keep the last version that they accepted: {words}"
     return Problem(subject, ErrorType.EnvoyError, Own.Refused, text)
 
 
 def unfinished(subject: ObjectRef, words: str) -> Problem:
-    """Extensions have not answered for its hosts, or not so that they can be served."""
+    """Extensions have not answered for hosts of the object, or not usably."""
     return Problem(subject, ErrorType.ExtensionError, Own.NotAnswered, words)
 
 
 def version_refused(subject: ObjectRef, why: str) -> Problem:
-    """The newest version of it cannot be taken."""
+    """The newest version of the object cannot be used."""
     text = f"the newest version is not valid; the last valid one is still served: {why}"
     return Problem(subject, ErrorType.SpecError, Own.Refused, text)

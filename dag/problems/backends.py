@@ -1,4 +1,4 @@
-"""What owners of a Backend are told, and those who refer to one."""
+"""Problems of Backends, and of objects that refer to one."""
 
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
@@ -19,7 +19,7 @@ value_not_supported = error(ConditionType.Accepted, Gateway.UnsupportedValue, _C
 
 
 def remark(field: Place, why: str) -> Problem:
-    """A field that has no effect, and opens nothing by that."""
+    """A field that has no effect; ignoring it opens nothing."""
     return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")
 
 

@@ -1,4 +1,4 @@
-"""Everything that the author of a ContourConfiguration can be told.
+"""Problems of ContourConfigurations.
 
 Upstream Contour has no status for it, so most reasons are ours.
 """
@@ -18,14 +18,14 @@ def spec(configuration: NamespacedName) -> Place:
 
 
 invalid_value = error(ErrorType.SpecError, Own.InvalidValue)
-"""A value that makes no sense; the default holds in its place."""
+"""An invalid value; the default is used in its place."""
 unresolved = error(ErrorType.SpecError, Own.UnresolvedReference)
-"""An object that is named and is not there, or cannot serve."""
+"""An object that is named but does not exist, or cannot be used."""
 AUTHORIZATION = OfAuthorization(*[unresolved] * len(OfAuthorization._fields))
 
 
 def several_configurations(place: Place, other: NamespacedName) -> Problem:
-    """Which one counts is not clear."""
+    """Several ContourConfigurations, of which none is chosen."""
     text = f"defaults hold while there are several ContourConfigurations; also {other}"
     return Problem(place.subject, ErrorType.SpecError, Own.SeveralConfigurations, text)
 
@@ -37,7 +37,7 @@ def unsupported_guard(place: Place) -> Problem:
 
 
 def ignored_field(place: Place, why: str) -> Problem:
-    """A field that changes nothing."""
+    """A field without effect."""
     return place.warning(ErrorType.SpecError, Contour.IgnoredField, why)
 
 
@@ -84,7 +84,7 @@ def no_listener(place: Place, protocol: str, gateway: NamespacedName | None, has
 
 
 def old_release(place: Place, who: str, built_for: str) -> Problem:
-    """Envoys that are older than the release that everything is tested with."""
+    """Envoys that are older than the release that this version is tested with."""
     text = (
         f"{who} older than {built_for}: this version of Contour is not tested with older releases;"
         " configuration that they are known not to load is left out for them"
@@ -123,7 +123,7 @@ def counted_by_leader(place: Place) -> Problem:
 
 
 def gateways_without_fleet(place: Place) -> Problem:
-    """Gateways whose class says nothing either."""
+    """Gateways for which neither this configuration nor that of their class asks for a fleet."""
     text = "is not set, so no fleet is made for Gateways whose class does not set it either"
     return (
         place.at("envoy")

@@ -6,7 +6,7 @@ from dag.problems.reasons import Contour, ErrorType, Own
 
 
 def star_among_names(delegation: NamespacedName, index: int) -> Problem:
-    """`*` counts only alone; a hasty edit must not delegate to everybody."""
+    """`*` counts only if it is alone: an edit must not delegate to all namespaces by accident."""
     message = (
         f"spec.delegations[{index}].targetNamespaces: `*` stands for every namespace only where it "
         "is the single entry; here it has no effect"
@@ -16,7 +16,8 @@ def star_among_names(delegation: NamespacedName, index: int) -> Problem:
 
 
 def secret_not_found(delegation: NamespacedName, index: int, secret: NamespacedName) -> Problem:
-    """A delegation of what is not there; its author may know what its users may not."""
+    """A delegation of a missing Secret; its author may learn that, while those who use it may
+    not."""
     message = (
         f"spec.delegations[{index}].secretName: Secret {secret} not found; until it is there, "
         "nobody can use it"

@@ -1,8 +1,8 @@
-"""What the author of an EnvoyProxy can be told.
+"""Problems of EnvoyProxies.
 
-In its status each GatewayClass and Gateway that names it has a condition `Accepted`. What makes it
-unusable is told there too, in one sentence. While Envoys to which it applies are not as they should
-be, there is also the condition `Programmed`, which is false.
+Its status has a condition `Accepted` for each GatewayClass and Gateway that names it. The status of
+these objects, too, says in one sentence what makes it unusable. While Envoys to which it applies
+are not as they should be, there is also the condition `Programmed`, which is false.
 """
 
 from crds.meta import NamespacedName, ObjectRef
@@ -20,7 +20,7 @@ def spec(key: NamespacedName) -> Place:
 
 
 invalid_value = error(ConditionType.Accepted, Gateway.InvalidParameters)
-"""A value that makes no sense: nothing of the EnvoyProxy is applied."""
+"""An invalid value: nothing of the EnvoyProxy is applied."""
 
 
 def of_configuration(found: Problem) -> Problem:
@@ -49,7 +49,7 @@ def not_in_this_namespace(subject: ObjectRef, path: str) -> Problem:
 
 
 def ignored_field(field: Place, why: str) -> Problem:
-    """A field that changes nothing."""
+    """A field without effect."""
     return field.warning(ConditionType.Accepted, Gateway.Accepted, f"{why}; it has no effect")
 
 

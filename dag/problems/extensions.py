@@ -20,10 +20,10 @@ UPSTREAM = OfSecrets(
     error(ErrorType.SpecError, Contour.TLSUpstreamValidation),
     error(ErrorType.TLSError, Contour.CACertificateNotDelegated),
 )
-"""A service whose certificate cannot be checked, so that it is not asked."""
+"""A service whose certificate cannot be checked, so it is not called."""
 
 service_unresolved = error(ErrorType.ServiceError, Contour.ServiceUnresolvedReference)
-"""A Service that cannot be asked."""
+"""A Service that cannot be called."""
 external_name = error(ErrorType.ServiceError, Contour.UnsupportedServiceType)
 """A Service of type ExternalName."""
 

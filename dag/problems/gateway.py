@@ -1,9 +1,9 @@
-"""What owners of Gateways, routes and policies can be told.
+"""Problems of Gateways, routes and policies of the Gateway API.
 
-The type of a problem is the condition that it is told in; the reasons are those of the Gateway
-API (v1.6.1), but for Contour's `OlderGatewayClassExists` and `OlderGatewayExists`. A warning
-leaves its condition as it is and gives only reason and message. Elsewhere: where in which object
-(`places`), what owners of listeners are told (`listeners`).
+The type of a problem is the condition that reports it; the reasons are those of the Gateway API
+(v1.6.1), except for Contour's `OlderGatewayClassExists` and `OlderGatewayExists`. A warning leaves
+the status of its condition as it is and gives only reason and message. Elsewhere: the places of
+problems (`places`), problems of listeners (`listeners`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ def annotation(ref: ObjectRef, name: str) -> Place:
 
 
 def not_served_yet(field: Place) -> Problem:
-    """A field that changes nothing."""
+    """A field without effect."""
     return field.warning(
         ConditionType.Accepted, Gateway.Accepted, "is not served yet and has no effect"
     )
@@ -100,7 +100,7 @@ def parameters_of_class(owner: Place, key: NamespacedName) -> Problem:
 
 
 def parameters_not_taken(field: Place, ref: ObjectRef, why: str) -> Problem:
-    """Its last valid version stays in force."""
+    """Parameters whose newest version is not valid; the last valid version stays in force."""
     text = f"the newest version of {ref} cannot be used, and the last valid one holds: {why}"
     return field.error(ConditionType.Accepted, Gateway.InvalidParameters, text)
 
@@ -111,13 +111,13 @@ def parameters_of_older_group(field: Place, group: str) -> Problem:
 
 
 def parameters_share(field: Place) -> Problem:
-    """An EnvoyProxy, where Gateways have no Envoys of their own."""
+    """An EnvoyProxy without effect, because Gateways have no Envoys of their own."""
     why = "has no effect in mode Single, where Gateways share the Envoys of the instance"
     return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
 def parameters_hold(field: Place, mode: str) -> Problem:
-    """Of a whole configuration, what concerns one fleet and not the process."""
+    """Which fields of a ContourConfiguration apply when it is used as parameters."""
     why = (
         "only envoy.networkPublishing and envoy.workload apply, to the Envoys of each Gateway"
         if mode == "PerGateway"
@@ -163,7 +163,7 @@ def listeners_not_resolved(owner: Place, names: Iterable[str]) -> Problem:
 
 
 def not_programmed(thing: Place) -> Problem:
-    """A Gateway or listener of which Envoy is told nothing; why stands in its other conditions."""
+    """A Gateway or listener that Envoy does not get; its other conditions say why."""
     return Problem(
         thing.subject,
         ConditionType.Programmed,
@@ -247,7 +247,7 @@ def no_matching_listener_hostname(
 
 
 _HOSTS = 4
-"""Hostnames that are named."""
+"""The most hostnames that are named in a message."""
 
 
 DROPPED = ConditionType.PartiallyInvalid
@@ -256,7 +256,7 @@ DROPPED_RULE = "Dropped Rule: "
 
 
 FALL_BACK = "Fall Back: "
-"""The other beginning: what was accepted last is served."""
+"""The other beginning: the last accepted version is served."""
 
 
 def fallen_back(found: Problem) -> Problem:
@@ -278,12 +278,12 @@ def extension_object_not_found(reference: Place, ref: ObjectRef, fault: str | No
 
 
 def filter_remark(reference: Place, text: str) -> Problem:
-    """What is told of a filter that is served."""
+    """A remark on a filter that is served."""
     return reference.warning(ConditionType.ResolvedRefs, Gateway.ResolvedRefs, text)
 
 
 def filter_kind_not_served(reference: Place, kind: tuple[str, str]) -> Problem:
-    """A kind of filter, by group and name, that nobody resolves."""
+    """A kind of filter, by group and name, that no module resolves."""
     why = f"{kind[1]} of {kind[0] or 'the core group'} is no kind of filter that is served"
     return rule_dropped(reference, why)
 
@@ -302,7 +302,7 @@ def rule_never_reached(rule: Place) -> Problem:
 
 
 _MOST_WINNERS = 4
-"""Routes that are named in one message; of the others the number is told."""
+"""The most routes that are named in one message; of others it has the number."""
 
 
 def matches_taken(own: ObjectRef, examples: Sequence[str], count: int | None) -> Problem:
@@ -341,17 +341,17 @@ def certificate_missing(owner: Place, host: str) -> Problem:
 
 
 def drops_a_rule(found: object) -> bool:
-    """Whether this is the news of a rule that is not served as it is written."""
+    """Whether the problem says that a rule is not served as it is written."""
     return isinstance(found, Problem) and found.type == DROPPED
 
 
 def no_rule_left(dropped: Problem) -> Problem:
-    """A reason why a rule is dropped, where that leaves none."""
+    """The same problem for a route of which no rule is left."""
     return Problem(dropped.subject, ConditionType.Accepted, dropped.reason, dropped.message)
 
 
 def backend_not_trusted(reference: Place, why: str) -> Problem:
-    """Its share is refused; that the policy is wrong is told on the policy."""
+    """A backend whose share is refused; the status of its policy says what is wrong."""
     return reference.warning(ConditionType.ResolvedRefs, Gateway.ResolvedRefs, why)
 
 

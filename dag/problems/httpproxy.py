@@ -1,7 +1,7 @@
 """Everything that the author of an HTTPProxy can be told, with Contour's types and reasons.
 
-One constructor per thing. What is told of routes, hosts and includes alike gets its type from the
-place.
+There is one constructor for each problem. A problem that routes, hosts and includes may have gets
+its type from the place.
 """
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ def spec(proxy: NamespacedName) -> Place:
 
 
 def orphaned(place: Place) -> Problem:
-    """No root reaches it; the message is what upstream's users look for."""
+    """No root includes it; the message is that of upstream."""
     return Problem(place.subject, ErrorType.Orphaned, Contour.Orphaned, _ORPHANED)
 
 
@@ -33,7 +33,7 @@ _ORPHANED = "this HTTPProxy is not part of a delegation chain from a root HTTPPr
 
 
 def lost_with_its_roots(place: Place) -> Problem:
-    """Those that reach it serve nothing."""
+    """The roots that include it serve nothing."""
     message = f"{_ORPHANED} that is served: the hosts of those that include it belong to others"
     return Problem(place.subject, ErrorType.Orphaned, Contour.Orphaned, message)
 
@@ -48,7 +48,7 @@ def nothing_defined(place: Place) -> Problem:
 
 
 def ignored_field(place: Place, why: str = "is not served yet and has no effect") -> Problem:
-    """A field that changes nothing."""
+    """A field without effect."""
     return place.warning(ErrorType.SpecError, Contour.IgnoredField, why)
 
 
@@ -74,7 +74,7 @@ def too_many_routes(place: Place, limit: int) -> Problem:
 
 
 def fqdn_not_valid(place: Place, fqdn: str, why: str) -> Problem:
-    """A name that can be no host."""
+    """An invalid name of a host."""
     return place.error(ErrorType.VirtualHostError, Own.FQDNNotValid, f"{fqdn[:60]!r} {why}")
 
 
@@ -127,7 +127,7 @@ fallback_not_valid = error(ErrorType.TLSError, Contour.FallbackNotValid)
 
 
 def include_not_found(place: Place, target: NamespacedName, hint: str = "") -> Problem:
-    """An include of what is not there, or is not for this controller."""
+    """An include of an HTTPProxy that does not exist, or is not for this controller."""
     text = f"HTTPProxy {target} not found{hint}"
     return place.error(_of_include(place), Contour.IncludeNotFound, text)
 
@@ -215,13 +215,13 @@ replacement_not_valid = error(ErrorType.PrefixReplaceError, Own.ReplacementNotVa
 
 
 def guarded_route_closed(found: Problem) -> Problem:
-    """Something else than its guard is wrong with a guarded route."""
+    """A guarded route in which something other than its guard is wrong."""
     message = f"{found.message}; the route has a guard, so it is answered with 503"
     return replace(found, message=message, closes=True)
 
 
 def header_not_set(place: Place, name: str) -> Problem:
-    """A header that tells of a Service, where there is none."""
+    """A header that names the Service, on a route without one."""
     text = f"header {name} tells of a Service; the route has none, so it is removed instead"
     return place.warning(ErrorType.SpecError, Contour.IgnoredField, text)
 
@@ -252,7 +252,7 @@ def endpoints_left_out(place: Place, why: str) -> Problem:
     return place.warning(ErrorType.ServiceError, Own.EndpointsLeftOut, why)
 
 
-# What a tcpproxy is told.
+# Problems of a tcpproxy.
 
 tls_missing = error(ErrorType.TCPProxyError, Contour.TLSMustBeConfigured)
 stream_not_defined = error(ErrorType.TCPProxyError, Contour.NothingDefined)
@@ -325,7 +325,7 @@ jwks_not_fetched = _token(Own.KeysNotFetched)
 
 
 def jwks_timeout_too_long(place: Place, longest: float) -> Problem:
-    """A time that no server of keys is given."""
+    """A timeout that is longer than the one for servers of keys."""
     text = f"a request for keys takes {longest:g}s at most, which is used instead"
     return place.warning(ErrorType.JWTVerificationError, Contour.RemoteJWKSTimeoutInvalid, text)
 
@@ -343,7 +343,7 @@ JWKS_SERVER = OfSecrets(
 """A server of keys whose certificate cannot be checked."""
 
 
-# Guards of a host that cannot stand before the connections of its tcpproxy.
+# Guards of a host that cannot be applied to the connections of its tcpproxy.
 
 _NO_CONNECTION = "; connections are closed"
 
@@ -363,5 +363,5 @@ stream_without_headers = closing(
 
 
 def not_enforced(place: Place, text: str) -> Problem:
-    """A policy that Envoy does not look at here."""
+    """A policy that Envoy does not enforce here."""
     return place.warning(ErrorType.SpecError, Contour.IgnoredField, text)

@@ -41,7 +41,7 @@ def hostname_conflict(listener: Place, others: Iterable[str]) -> Problem:
 
 
 def kinds_not_supported(listener: Place, kinds: Iterable[str]) -> Problem:
-    """The kinds that are left over are served."""
+    """Some kinds of routes are not supported; the others are served."""
     why = f"not supported by this protocol: {', '.join(kinds)}"
     place = listener.at("allowedRoutes").at("kinds")
     return place.error(ConditionType.ResolvedRefs, Gateway.InvalidRouteKinds, why)
@@ -92,5 +92,5 @@ authority_not_valid = error(ConditionType.ResolvedRefs, Gateway.InvalidCACertifi
 
 
 def _others(names: Iterable[str]) -> str:
-    """Listeners beside it by name; those of other objects are not for its owner to know."""
+    """Names the other listeners of the same object; those of other objects are not disclosed."""
     return ", ".join(names) or "a listener of another object of the Gateway"

@@ -15,7 +15,7 @@ def policy(key: NamespacedName) -> Place:
 
 
 def disabled(own: Place) -> Problem:
-    """Nobody has switched the kind on."""
+    """The configuration does not allow the kind."""
     text = (
         "has no effect: the configuration of the instance does not allow EnvoyPatchPolicies"
         " (gateway.envoyPatchPolicies)"

@@ -1,4 +1,4 @@
-"""Where in which object something is wrong: the places of problems."""
+"""The places of problems: fields of objects."""
 
 import re
 from collections.abc import Generator, Iterable
@@ -12,7 +12,7 @@ from dag.statuses import SubCondition
 T = TypeVar("T")
 
 Findings = Generator[Problem, None, T]
-"""How a rule answers: the problems that it yields, and then the node that it returns."""
+"""What a rule returns: a generator that yields problems, and returns the node."""
 
 
 def gathered(findings: Findings[T]) -> tuple[T, tuple[Problem, ...]]:
@@ -31,7 +31,7 @@ class Place(NamedTuple):
     subject: ObjectRef
     path: str = "spec"
     lent: tuple[tuple[str, ObjectRef], ...] = ()
-    """Fields below that another object says: their paths, and which one does."""
+    """Fields below that come from another object: their paths, and that object."""
 
     def at(self, step: str, index: int | None = None) -> "Place":
         """A field below this one, or an item of it."""
@@ -54,12 +54,13 @@ class Place(NamedTuple):
         return Problem(self.subject, type_, reason, f"{self.path}: {text}", closes=True)
 
     def warning(self, type_: Word, reason: Word, text: str) -> Problem:
-        """Something in this field is not as its author may think."""
+        """Something in this field has another effect than its author may expect."""
         return Problem(self.subject, type_, reason, f"{self.path}: {text}", "warning")
 
 
 def sub_conditions(found: Iterable[Problem]) -> tuple[SubCondition, ...]:
-    """In the order of the document: `routes[10]` comes after `routes[2]`; as many as fit."""
+    """The sub-conditions, in the order of the document (`routes[10]` after `routes[2]`); as many as
+    fit."""
     told = sorted(found, key=_rank)
     shown = [sub_condition(it) for it in told[:MAX_TOLD]]
     if len(told) > MAX_TOLD:
@@ -69,13 +70,14 @@ def sub_conditions(found: Iterable[Problem]) -> tuple[SubCondition, ...]:
 
 
 def sub_condition(it: Problem) -> SubCondition:
-    """The same, in a status of Contour's form."""
+    """A problem as a sub-condition of Contour's statuses."""
     return SubCondition(it.type.value, it.reason.value, it.message[:MAX_MESSAGE])
 
 
 MAX_TOLD = 100
 MAX_MESSAGE = 4096
-"""Characters. The API server refuses a status that is too large, and all that it tells."""
+"""The most characters of a message. The API server refuses a status that is too large as a
+whole."""
 
 _NUMBER = re.compile("([0-9]+)")
 

@@ -1,4 +1,4 @@
-"""What owners of policies are told, and what is told elsewhere for want of room."""
+"""Problems of policies, and those reported elsewhere because a status has no room."""
 
 from typing import Literal
 
@@ -28,7 +28,7 @@ policy_target_not_found = error(ConditionType.Accepted, Gateway.TargetNotFound)
 
 
 def policy_target_lacks(field: Place, why: str) -> Problem:
-    """A target that is none, of a policy that has others."""
+    """An invalid target of a policy that has others."""
     return field.warning(ConditionType.Accepted, Gateway.TargetNotFound, why)
 
 
@@ -47,7 +47,8 @@ def attached_conflicts(
 
 
 def overridden(owner: Place, target: str, names: tuple[str, ...]) -> Problem:
-    """More specific policies of the kind hold on parts of a target; no names: they are many."""
+    """More specific policies of the kind apply on parts of a target; without names, they are
+    many."""
     who = ", ".join(names) if names else "many more specific ones"
     message = f"for parts of {target}, policies hold instead that are more specific: {who}"
     return Problem(owner.subject, ConditionType.Overridden, Gateway.Overridden, message, "warning")
@@ -60,7 +61,8 @@ def merged_with(owner: Place, names: tuple[str, ...]) -> Problem:
 
 
 def merged_into(owner: Place, target: str, names: tuple[str, ...]) -> Problem:
-    """More specific policies are merged with one, on parts of a target; no names: many are."""
+    """More specific policies are merged with this one on parts of a target; without names, many
+    are."""
     who = ", ".join(names) if names else "many more specific ones"
     message = f"for parts of {target}, policies are merged with it that are more specific: {who}"
     return Problem(owner.subject, ConditionType.Merged, Gateway.Merged, message, "warning")
@@ -82,7 +84,7 @@ def rule_not_served(owner: Place, rule: Place, *, is_error: bool) -> Problem:
 
 
 def policy_field_not_served(field: Place, why: str) -> Problem:
-    """A field that has no effect, and opens nothing by that."""
+    """A field that has no effect; ignoring it opens nothing."""
     return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")
 
 
@@ -121,7 +123,7 @@ def not_asked_by_grpc(field: Place, backends: str) -> Problem:
 policy_closes = error(
     ConditionType.Accepted, Gateway.Invalid, ", so its routes answer 500, those for gRPC 503"
 )
-"""What a policy guards with cannot be built, and must not be left out."""
+"""A guard of a policy cannot be built, and must not be left out."""
 
 
 policy_closes_listeners = error(
@@ -129,18 +131,18 @@ policy_closes_listeners = error(
     Gateway.Invalid,
     ", so its listeners answer 503 for routes of the Gateway API, and close streams",
 )
-"""What a policy asks of clients cannot be asked, and must not be left out."""
+"""What a policy demands of clients cannot be served, and must not be left out."""
 
 
 def port_is_shared(owner: Place, port: str, why: str, *, is_error: bool) -> Problem:
-    """A port on which a policy does not hold, as far as ports have one setting for all."""
+    """A port on which a policy does not hold for the settings that all hosts of the port share."""
     message = f"does not hold for what all hosts of port {port} share: {why}"
     severity: Literal["error", "warning"] = "error" if is_error else "warning"
     return Problem(owner.subject, ConditionType.Accepted, Gateway.Conflicted, message, severity)
 
 
 def merging_has_no_effect(owner: Place, target: str) -> Problem:
-    """`mergeType` of a policy for what has no other policy above it."""
+    """`mergeType` of a policy whose target has no other policy above it."""
     why = f"has no effect on {target}: policies of routes and rules are merged, no others"
     at = owner.at("mergeType")
     return at.warning(ConditionType.Accepted, Gateway.Accepted, why)
@@ -158,7 +160,7 @@ def policy_unread(owner: Place) -> Problem:
 
 
 def policy_remark(field: Place, text: str) -> Problem:
-    """What is told of a part of a policy that is served."""
+    """A remark on a part of a policy that is served."""
     return field.warning(ConditionType.Accepted, Gateway.Accepted, text)
 
 

@@ -14,7 +14,7 @@ def limits_not_accepted(owner: Place, why: str) -> Problem:
 
 
 def limits_not_served(owner: Place, found: Problem) -> Problem:
-    """Nobody has what could not be built."""
+    """The limits of a filter that could not be built, so nothing enforces them."""
     return Problem(owner.subject, ConditionType.Programmed, Gateway.Invalid, found.message)
 
 

@@ -248,7 +248,7 @@ class Own(Word):
 
 
 class Referent(Word):
-    """Why an object that others refer to cannot serve; users see the reason of the referrer."""
+    """Why an object that others refer to cannot be used; users see the reason of the referrer."""
 
     ExternalNameRefused = auto()
     ForeignGuard = auto()
@@ -266,7 +266,7 @@ class EnvoyGateway(Word):
 
 
 class CommandLine(Word):
-    """Reasons of what only the command line tells, and no status."""
+    """Reasons that only the command line reports, and no status."""
 
     InvalidDocument = auto()
     NoEffect = auto()

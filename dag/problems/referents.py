@@ -1,7 +1,7 @@
-"""What is wrong with an object that others refer to: a Service, a Secret, a bundle of authorities.
+"""Problems of objects that others refer to: a Service, a Secret, a bundle of authorities.
 
-The subject is the object itself, which has no status of ours; the message is a whole sentence.
-Whoever refers to the object tells it at a place of its own, with a type and reason of its kind.
+The subject is the object itself, which has no status of ours; the message is a whole sentence. A
+rule that refers to the object reports it at a place of its own, with a type and reason of its kind.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from dag.problems.reasons import ErrorType, Referent
 
 
 def service_not_found(name: NamespacedName, hint: str = "") -> Problem:
-    """`hint` is the end of the sentence: which Service may be meant (`dag.hints`)."""
+    """`hint` ends the sentence: it names the Service that is probably meant (`dag.hints`)."""
     return _of_service(name, Referent.ServiceNotFound, f"Service {name} not found{hint}")
 
 
@@ -28,7 +28,7 @@ def port_not_found(
 
 
 _PORTS = 4
-"""Ports that are named."""
+"""The most ports that are named in a message."""
 
 
 def port_not_tcp(name: NamespacedName, port: int) -> Problem:
@@ -56,7 +56,7 @@ def external_name_not_valid(name: NamespacedName, host: str, why: str) -> Proble
 
 
 def secret_not_valid(name: NamespacedName, why: str) -> Problem:
-    """A Secret that cannot serve; `why` is the end of a sentence that begins with its name."""
+    """A Secret that cannot be used; `why` is the end of a sentence that begins with its name."""
     return content_not_valid(ObjectRef("Secret", *name), why)
 
 
@@ -67,7 +67,7 @@ def content_not_valid(ref: ObjectRef, why: str) -> Problem:
 
 
 def policy_not_met(key: NamespacedName) -> Problem:
-    """A BackendTLSPolicy that none of its authorities can be read for."""
+    """A BackendTLSPolicy of which no authority can be read."""
     ref = ObjectRef("BackendTLSPolicy", *key)
     return Problem(ref, ErrorType.TLSError, Referent.InvalidContent, f"{ref} cannot be met")
 

@@ -1,4 +1,4 @@
-"""What rules that several kinds share are given: how the kind tells what can be wrong.
+"""Constructors of problems, by kind, for rules that several kinds share.
 
 Each catalogue has tables of its own: `httpproxy.AUTHORIZATION`, `configuration.AUTHORIZATION`.
 """
@@ -11,18 +11,18 @@ from dag.problems.places import Place
 from dag.problems.reasons import Word
 
 Constructor = Callable[[Place, str], Problem]
-"""What a kind tells of a field: a problem, from the place and why it is not valid."""
+"""Makes the problem of a kind for a field, from its place and why it is not valid."""
 
 
 class OfSecrets(NamedTuple):
-    """What a kind tells of a reference to a Secret."""
+    """The constructors of a kind for references to Secrets."""
 
     not_valid: Constructor
     not_delegated: Constructor
 
 
 class OfAuthorization(NamedTuple):
-    """What a kind tells of the service that is asked whether requests may pass."""
+    """The constructors of a kind for external authorization."""
 
     not_found: Constructor
     version: Constructor

@@ -26,7 +26,7 @@ def conflicts(owner: Place, winner: NamespacedName) -> Problem:
 
 
 def not_resolved(found: Problem) -> Problem:
-    """The collector cannot be reached, for this reason."""
+    """The collector cannot be resolved, for this reason."""
     is_known = found.type == ConditionType.ResolvedRefs and found.severity == "error"
     reason = found.reason if is_known else Gateway.BackendNotFound
     message = f"{found.message}, {_UNTRACED}"

@@ -1,7 +1,7 @@
-"""What closes listeners and routes of the Gateway API, or opens them: guards, and the lack of them.
+"""Problems of guards: what closes listeners and routes of the Gateway API, or leaves them open.
 
-In the conditions that the Gateway API has for what is not served (`gateway`). Elsewhere: that the
-object has such a guard at all is told by `anywhere`.
+They are in the conditions that the Gateway API has for unserved parts (`gateway`). Elsewhere: that
+the object has a guard of another controller at all (`anywhere`).
 """
 
 from crds.meta import ObjectRef
@@ -29,7 +29,7 @@ def listener_filters_on_stream(filters: Place, protocol: str) -> Problem:
 
 
 def listener_filter_not_resolved(found: Problem) -> Problem:
-    """The server that decides cannot be reached, for this reason."""
+    """The authorization server of a listener filter cannot be resolved, for this reason."""
     is_permitted = found.reason is not Gateway.RefNotPermitted
     reason = Gateway.InvalidListenerFilterRef if is_permitted else Gateway.RefNotPermitted
     return replace(found, reason=reason, message=f"{found.message}, {_CLOSED}")
@@ -41,7 +41,7 @@ def listener_guard_is_foreign(holder: ObjectRef, name: str) -> Problem:
 
 
 def listener_is_closed(guard: Problem) -> Problem:
-    """Envoy has the listener, and nothing is routed on it."""
+    """A listener that Envoy has, but on which nothing is routed."""
     return replace(guard, type=ConditionType.Programmed, reason=Gateway.Invalid)
 
 
@@ -51,7 +51,7 @@ def rule_guard_is_foreign(route: ObjectRef, name: str) -> Problem:
 
 
 def stream_guard_not_served(route: Place, policy: ObjectRef) -> Problem:
-    """A policy on a route for streams, none of which is served there."""
+    """A policy of a route for streams, where no policies are served."""
     why = f"every connection is closed, because {policy} is not served for streams"
     return route.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
@@ -65,7 +65,7 @@ def stops_a_listener(found: Problem) -> bool:
 
 
 def closes_a_rule(found: Problem) -> bool:
-    """Whether what a rule is to do cannot be done, so that it answers an error."""
+    """Whether a rule with this problem answers an error, because its action cannot be served."""
     return found.type == DROPPED and found.severity == "error"
 
 

@@ -1,6 +1,7 @@
-"""What users are told whose hosts the listeners of the Gateway in charge have no place for.
+"""Problems of hosts for which the Gateway in charge has no listener.
 
-The same for HTTPProxy and Ingress: the Gateway decides the ports of a fleet (`dag.listeners`).
+They are the same for HTTPProxy and Ingress: the Gateway decides the ports of a fleet
+(`dag.listeners`).
 """
 
 from crds.meta import NamespacedName
@@ -10,7 +11,7 @@ from dag.problems.reasons import Contour, ErrorType
 
 
 def no_listener(place: Place, protocol: str, gateway: NamespacedName | None) -> Problem:
-    """A Gateway in charge that has none; ports that the settings name would be beside it."""
+    """The Gateway in charge has none; ports that the settings name would exist in addition."""
     text = f"not served over {protocol}: {_gateway(gateway)} has no {protocol} listener"
     return place.warning(
         ErrorType.ListenerError, Contour.ErrorIdentifyingListener, f"{text}; {_REMEDY}"
@@ -20,9 +21,9 @@ def no_listener(place: Place, protocol: str, gateway: NamespacedName | None) -> 
 def several_listeners(
     place: Place, protocol: str, gateway: NamespacedName | None, who: str
 ) -> Problem:
-    """A Gateway in charge that leaves open which of its listeners serves hosts.
+    """The Gateway in charge has several, and it is not clear which one serves hosts.
 
-    `who` is what follows from it, the subject and its verb: `the host has`.
+    `who` is the subject and the verb of the last clause, such as `the host has`.
     """
     text = f"{_gateway(gateway)} has more than one {protocol} listener, none on the usual port"
     return place.error(

@@ -1,4 +1,4 @@
-"""What owners of an XBackend are told, and those who refer to one."""
+"""Problems of XBackends, and of objects that refer to one."""
 
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems.places import Place

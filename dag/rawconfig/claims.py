@@ -1,4 +1,4 @@
-"""Whose a node ID is: in each namespace, that of the oldest EnvoyConfig that names it."""
+"""The owner of a node ID: in each namespace, the oldest EnvoyConfig that names it."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from dag.rawconfig.content import READINGS, Reading
 
 
 class NodeKey(NamedTuple):
-    """The Envoys of a node ID, as a namespace means it."""
+    """A node ID within a namespace."""
 
     namespace: str
     node: str
@@ -25,7 +25,7 @@ CLAIMS: Index[NodeKey, NamespacedName] = Index("claims of node IDs", READINGS, _
 
 @query
 def owner(view: View, key: NodeKey) -> NamespacedName | None:
-    """The EnvoyConfig that the Envoys of a node ID are served."""
+    """The EnvoyConfig that the Envoys of a node ID get; None if there is none."""
     claims = [_seniority(view, it) for it in view.bucket(CLAIMS, key)]
     return min(claims).key if claims else None
 

@@ -1,6 +1,6 @@
 """What an EnvoyConfig says once its texts are read: resources as bytes, and references.
 
-Rows that are written beside the object itself, for the graph knows no protobuf.
+Rows of these are written beside the object itself, for the rules know no protobuf.
 """
 
 from collections.abc import Iterable
@@ -34,11 +34,11 @@ class FromSecret(NamedTuple):
     """A secret of Envoy that is made of a Secret."""
 
     name: str
-    """By which Envoy asks for it."""
+    """The name by which Envoy asks for it."""
     secret: NamespacedName
     form: Literal["tlsCertificate", "validationContext", "generic"]
     key: str = ""
-    """Of the value, for the form `generic`."""
+    """The key of the value, for the form `generic`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class FromSlices:
     """Endpoints that are taken from EndpointSlices."""
 
     name: str
-    """Of the ClusterLoadAssignment."""
+    """The name of the ClusterLoadAssignment."""
     namespace: str
     selector: LabelSelector
     port: str
@@ -63,13 +63,13 @@ class Content:
     node: str
     """The node ID."""
     version: str
-    """The same for equal content, wherever and whenever it is read."""
+    """A version that is the same for equal content, wherever and whenever it is read."""
     items: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A content that an object holds; its resources are read when they are served."""
+    """The content of an EnvoyConfigRevision; its resources are read when they are served."""
 
     node: str
     version: str
@@ -85,11 +85,11 @@ class Remark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What came of reading an EnvoyConfig."""
+    """The result of reading an EnvoyConfig."""
 
     node: str
     version: str
-    """Of what is written, also where that is not valid; empty if it cannot be told."""
+    """The version of what is written, even if that is not valid; empty if there is none."""
     content: Content | None
     """None if there is an error."""
     errors: tuple[Remark, ...] = ()

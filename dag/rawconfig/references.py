@@ -1,6 +1,6 @@
-"""What resources of an EnvoyConfig are made of: Secrets and EndpointSlices of its namespace.
+"""References of an EnvoyConfig: Secrets and EndpointSlices of its namespace.
 
-What is missing is waited for, and says nothing about the configuration. A Secret is read when a
+Missing objects are waited for; that is no error of the EnvoyConfig. A Secret is read when a
 resource is made of it, so a renewed certificate changes that resource and nothing else.
 """
 
@@ -31,7 +31,7 @@ SLICES: Index[tuple[str, str, str], NamespacedName] = Index(
 
 @query
 def missing(view: View, key: NamespacedName) -> tuple[str, ...]:
-    """What an EnvoyConfig, as it is written, refers to and is not there or cannot be used."""
+    """What an EnvoyConfig, as it is written, refers to that does not exist or cannot be used."""
     reading = view.read(READINGS, key)
     content = reading.content if reading is not None else None
     found = (_missing(view, it) for it in content.items) if content else ()
@@ -49,7 +49,7 @@ def _missing(view: View, item: Item) -> str:
 
 
 def secret_refusal(view: View, item: FromSecret) -> str:
-    """Why a secret cannot be made of a Secret; empty if it can."""
+    """Why a secret of Envoy cannot be made of a Secret; empty if it can."""
     match item.form:
         case "tlsCertificate":
             problem = view.ask(secrets.refusal, item.secret)

@@ -1,9 +1,9 @@
-"""Which revision of an EnvoyConfig is served: a pure function of what is known of each.
+"""The revisions of an EnvoyConfig, and which one is served.
 
-A revision is one content that an EnvoyConfig had, with what Envoys made of it. The newest one that
-no Envoy has refused is served. What is refused stays refused (it is *tainted*), also when the
+A revision is one content that an EnvoyConfig had, and whether Envoys accepted it. The newest one
+that no Envoy has refused is served. A refused one stays refused (it is *tainted*), even if the
 EnvoyConfig goes back to it: only deleting the revision, or other content, changes that. Refusals
-count from the moment they are heard, whether or not the taint has been written down anywhere.
+count as soon as they are received, whether or not the taint has been written to an object yet.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ from dag.rawconfig.claims import NodeKey
 from dag.rawconfig.content import READINGS, Content, Reading, Unread
 
 MOST_REVISIONS = 10
-"""Of one EnvoyConfig."""
+"""The most revisions that are kept of one EnvoyConfig."""
 
 CacheState = Literal["InSync", "Rollback", "RollbackFailed"]
 
@@ -31,11 +31,11 @@ class Revision:
 
     content: Content | Unread
     taint: str = ""
-    """Why Envoy refuses it, in its words; empty: nobody does."""
+    """Why Envoy refuses it, in Envoy's words; empty if none does."""
     is_taken: bool = False
     """Whether an Envoy has accepted all of it that it uses."""
     name: str = ""
-    """Of the EnvoyConfigRevision; empty if there is none (yet)."""
+    """The name of the EnvoyConfigRevision; empty if there is none (yet)."""
 
 
 class EditionKey(NamedTuple):
@@ -48,25 +48,25 @@ class EditionKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What the connected Envoys say of a version."""
+    """What the connected Envoys answer to a version."""
 
     words: tuple[str, ...] = ()
     """The messages of those that refuse it, sorted, each once."""
     refusing: int = 0
     """How many refuse it."""
     connected: int = 0
-    """How many there are."""
+    """How many are connected."""
     is_taken: bool = False
     """Whether one has accepted all of it that it uses."""
     is_everyone: bool = True
-    """Whether the Envoys of all replicas are among them."""
+    """Whether the Envoys of all replicas are counted."""
 
 
 HISTORY: Table[NamespacedName, tuple[Revision, ...]] = Table("revisions")
 """By EnvoyConfig: its revisions as they were last written down, the newest last."""
 
 HEARD: Table[EditionKey, Heard] = Table("refusals heard")
-"""What Envoys say, as long as it may not be in HISTORY."""
+"""What Envoys have answered, as long as it may not be in HISTORY."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +75,13 @@ class Choice:
 
     published: Content | Unread | None
     edition: str
-    """Names what is served: another one when the revision or the tainted ones are others."""
+    """A name of what is served; it changes with the revision and with the set of tainted ones."""
     state: CacheState | None
-    """None if there is nothing to serve, and never was."""
+    """None if there is nothing to serve."""
     desired: str
     """The version of what is written."""
     revisions: tuple[Revision, ...]
-    """Those there should be, the newest last."""
+    """The revisions that there should be, the newest last."""
     missing: tuple[str, ...] = ()
     """What the desired revision waits for."""
 
@@ -103,7 +103,7 @@ def history(view: View, key: NamespacedName) -> tuple[Revision, ...]:
 
 @query
 def choice(view: View, key: NamespacedName) -> Choice | None:
-    """What is served of an EnvoyConfig; None if that is not for it to say."""
+    """What is served of an EnvoyConfig; None if it does not own its node ID."""
     reading = view.read(READINGS, key)
     if reading is None or view.ask(claims.owner, NodeKey(key.namespace, reading.node)) != key:
         return None
@@ -138,8 +138,8 @@ def _as_heard(view: View, node: NodeKey, found: Revision) -> Revision:
 
 
 def _taints(view: View, heard: Heard) -> bool:
-    """One refusal is enough, unless the configuration wants all, or the refusal says that a port of
-    one machine is in use."""
+    """Whether refusals taint a version. One is enough, unless the configuration demands all, or the
+    refusal says that a port of one machine is in use."""
     if heard.is_everyone and heard.refusing and heard.refusing >= heard.connected:
         return True
     wanted = view.ask(settings.discovery, ())
@@ -149,13 +149,14 @@ def _taints(view: View, heard: Heard) -> bool:
 
 
 def is_local(words: str) -> bool:
-    """Whether a refusal tells of the machine that Envoy runs on, and not of what it was sent."""
+    """Whether a refusal is about the machine that Envoy runs on, and not about the
+    configuration."""
     return "cannot bind" in words
 
 
 def _bounded(found: Sequence[Revision]) -> tuple[Revision, ...]:
-    """Without the oldest of too many. What is served stays, and what would be if the newest were
-    refused."""
+    """The newest revisions, as many as are kept; also the one that is served, and the one that
+    would be if the newest were refused."""
     needed, rest = (_served(found), _served(found[:-1])), list(found)
     for it in found:
         if len(rest) <= MOST_REVISIONS:
@@ -166,7 +167,7 @@ def _bounded(found: Sequence[Revision]) -> tuple[Revision, ...]:
 
 
 def _served(found: Sequence[Revision]) -> Revision | None:
-    """The newest that is not tainted; else the newest that was good once; else the newest."""
+    """The newest untainted revision; else the newest that was accepted once; else the newest."""
     untainted = [it for it in found if not it.taint]
     taken = [it for it in found if it.is_taken]
     every = untainted or taken or list(found)

@@ -1,4 +1,4 @@
-"""What the Envoys of a node ID are served, as an answer; and what the engine maintains of it."""
+"""What the Envoys of a node ID get, as a query; and what the engine maintains for it."""
 
 from dag.engine.view import Kept, View, query
 from dag.rawconfig import claims, references, revisions

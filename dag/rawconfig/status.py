@@ -1,4 +1,4 @@
-"""What the author of an EnvoyConfig is told."""
+"""The status of an EnvoyConfig."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ from dag.rawconfig.revisions import Choice, EditionKey
 from dag.statuses import Condition, EnvoyConfigStatus, RevisionReference
 
 MOST_LISTED = 50
-"""Errors in one message; of the others the number is told."""
+"""The most errors in one message; of others it has the number."""
 
 
 @query
@@ -74,7 +74,7 @@ def _rollback_failed(choice: Choice) -> Condition:
 
 
 def _doubts(heard: revisions.Heard) -> tuple[str, ...]:
-    """What some Envoys say that taints nothing."""
+    """Warnings about refusals of some Envoys that do not taint a revision."""
     if not heard.refusing:
         return ()
     who = f"{heard.refusing} of {heard.connected} Envoys"

@@ -1,1 +1,1 @@
-"""What objects refer to: whether they may, and what is read from it."""
+"""References between objects: whether they are permitted, and the content they lead to."""

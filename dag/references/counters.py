@@ -1,4 +1,4 @@
-"""The Redis in which requests are counted: its Secrets, and how it is reached.
+"""The Redis of the rate limit service: its Secrets, and how it is reached.
 
 The Secrets are in the namespace of the ContourConfiguration. Elsewhere: who counts in it
 (`dag.ratelimitservice`).
@@ -16,12 +16,12 @@ from dag.engine.view import Table, View
 from dag.references import trust
 
 LACKING: Table[tuple[()], str] = Table("why no Redis can be asked")
-"""On one machine: what is missing there to count in any Redis; no row if nothing is."""
+"""On one machine: what is missing there for counting in any Redis; no row if nothing is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Redis:
-    """How a client reaches it."""
+    """How a client connects to a Redis."""
 
     url: str
     """`redis://` or, with TLS, `rediss://`; with the password, if there is one."""
@@ -38,7 +38,7 @@ def read(written: Written) -> Iterator[tuple[str, str]]:
 
 
 def missing(view: View, written: Written | None, namespace: str) -> Iterator[tuple[str, str]]:
-    """Why it cannot be asked: the field of `written`, and what is wrong with it."""
+    """Why the Redis cannot be used: the field of `written`, and what is wrong with it."""
     if written is None:
         return
     if lacking := view.read(LACKING, ()):
@@ -57,7 +57,7 @@ def missing(view: View, written: Written | None, namespace: str) -> Iterator[tup
 
 
 def content(view: View, written: Written, namespace: str) -> Iterator[bytes]:
-    """What the Secrets have, in the order of `read`; nothing of those that are missing."""
+    """The contents of the Secrets, in the order of `read`; missing ones are left out."""
     for name, key in read(written):
         secret = view.read(tables.SECRETS, NamespacedName(namespace, name))
         if secret is not None:
@@ -65,7 +65,7 @@ def content(view: View, written: Written, namespace: str) -> Iterator[bytes]:
 
 
 def reached(view: View, written: Written, namespace: str) -> Redis | None:
-    """How it is reached; None while something is missing."""
+    """How to connect to the Redis; None while something is missing."""
     if next(missing(view, written, namespace), None) is not None:
         return None
     names = (key for _, key in read(written))
@@ -76,7 +76,7 @@ def reached(view: View, written: Written, namespace: str) -> Redis | None:
 
 
 def _login(password: str) -> str:
-    """Of a URL. The entry is a password, or `USER:PASSWORD`."""
+    """The user part of a URL. The entry is a password, or `USER:PASSWORD`."""
     first, has_user, rest = password.partition(":")
     user, word = (first, rest) if has_user else ("", first)
     return f"{quote(user, safe='')}:{quote(word, safe='')}@" if password else ""

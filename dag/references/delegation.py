@@ -1,8 +1,8 @@
 """Which Secrets of other namespaces an object may use (TLSCertificateDelegation).
 
 The owner of a Secret delegates it to namespaces by name, or to all with `*` as the only entry. A
-reference within one namespace needs no delegation. Whether the Secret exists is not looked at here:
-the answer must not tell those who use it. The author of the delegation is told elsewhere.
+reference within one namespace needs no delegation. Whether the Secret exists is not checked here:
+the answer must not disclose that to those who use it. The status of the delegation says it.
 """
 
 from collections.abc import Iterator

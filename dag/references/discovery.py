@@ -1,7 +1,8 @@
 """The endpoints of OpenID providers: those of their discovery documents (OpenID Connect Discovery).
 
-A document must name the issuer that was asked, or a provider could make users of another one log in
-at itself (section 4.3). Browsers and Envoy are sent to what it says, so that must be `https`.
+A document must name the issuer that it was fetched for, or a provider could make users of another
+one log in at itself (section 4.3). Browsers and Envoy go to the URLs in it, so these must be
+`https`.
 """
 
 import json
@@ -15,7 +16,7 @@ from dag.values import uris
 
 
 def readable(source: nodes.Discovery, content: bytes) -> str:
-    """What is used of a document, as JSON. Raises UnusableError."""
+    """The used parts of a document, as JSON. Raises UnusableError."""
     found = _document(content)
     issuer = _text(found, "issuer")
     if issuer.rstrip("/") != source.issuer.rstrip("/"):
@@ -39,7 +40,7 @@ def endpoints(known: str) -> nodes.ProviderEndpoints:
 
 
 def assumed(source: nodes.Discovery) -> str:
-    """A document where none is fetched: its endpoints are names under that of the issuer."""
+    """A document for where none is fetched: its endpoints are names under that of the issuer."""
     base = source.issuer.rstrip("/")
     made = {"authorization_endpoint": f"{base}/authorize", "token_endpoint": f"{base}/token"}
     return json.dumps({"issuer": source.issuer, **made})

@@ -1,7 +1,7 @@
 """Whether an object may refer to one in another namespace (Gateway API, "ReferenceGrant").
 
-A grant lives beside what is referred to. One `from` and one `to` of the same grant must fit;
-grants are alternatives. Whether the target exists is never looked at: the answer must not tell.
+A grant lives beside what is referred to. One `from` and one `to` of the same grant must fit; grants
+are alternatives. Whether the target exists is never checked: the answer must not disclose that.
 """
 
 from collections.abc import Iterator

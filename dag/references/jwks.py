@@ -1,9 +1,9 @@
 """The keys that tokens are signed with: JSON Web Key Sets (RFC 7517, 7518).
 
 Envoy refuses a provider for one key of its set that it cannot read, so each is read here first. A
-set in a Secret or ConfigMap has to be readable as a whole. Of a set that a server gives to
-everybody the keys are used that can be read: others are of kinds that are not for tokens, or not
-known yet. The reader is stricter than Envoy, never laxer (`tests/agreement/test_keysets.py`).
+set in a Secret or ConfigMap has to be readable as a whole. Of a set that a server publishes, the
+readable keys are used: the others are of kinds that are not for tokens, or not known yet. The
+reader is stricter than Envoy, never laxer (`tests/agreement/test_keysets.py`).
 """
 
 import json
@@ -23,13 +23,13 @@ MAX_SIZE = 256 * 1024
 """Bytes."""
 MAX_KEYS = 100
 MAX_DEPTH = 64
-"""Lists and objects inside one another; Envoy takes 100."""
+"""The deepest nesting of lists and objects; Envoy takes 100."""
 
 Key = Mapping[str, object]
 
 
 ENTRIES = ("jwks", "jwks.json")
-"""Where the key set of an object is, if the reference does not say it; the first that is there."""
+"""The entries that may hold the key set of an object; the first one that exists counts."""
 
 
 class Entry(NamedTuple):
@@ -64,7 +64,7 @@ def stored(view: View, source: nodes.StoredJwks) -> nodes.LocalJwks | Problem:
 
 @query
 def fault(view: View, source: nodes.StoredJwks) -> str:
-    """Why there are no keys; empty if there are. It stays the same when the keys are renewed."""
+    """Why there are no keys; empty if there are. It stays equal when the keys are renewed."""
     found = view.ask(stored, source)
     return found.message if isinstance(found, Problem) else ""
 
@@ -102,9 +102,9 @@ def refusal(content: bytes) -> str | None:
 
 
 def decoded(content: bytes) -> object:
-    """JSON that a server or an object has given us. Raises UnusableError.
+    """Parses JSON of a server or an object. Raises UnusableError.
 
-    Numbers that no double holds, and surrogates that are no pair, are not taken.
+    Numbers that no double can hold, and unpaired surrogates, are refused.
     """
     if len(content) > MAX_SIZE:
         raise UnusableError(f"is larger than {MAX_SIZE} bytes")

@@ -1,9 +1,8 @@
 """Key sets and discovery documents of issuers: which ones are wanted, and what is known of them.
 
-The graph fetches nothing. A rule that uses a key set asks for its `state`, and the answer `wanted`
-tells the process that it is to be fetched; the process writes what it has fetched into a row
-(`contour.keysets`). Envoy gets the keys inline, because a change of its filter would drop all keys
-that it had fetched itself.
+The rules fetch nothing. A rule that uses a key set asks for its `state`; an answer of `wanted`
+makes the process fetch it, and write what it has fetched into a row (`contour.keysets`). Envoy gets
+the keys inline, because a change of its filter would drop all keys that it had fetched itself.
 
 A discovery document (`discovery`) is fetched and kept in the same way: where "key set" is said
 here, either is meant.
@@ -23,7 +22,7 @@ Source = nodes.RemoteJwks | nodes.Discovery
 """What is fetched, and from where."""
 
 LONGEST_FETCH = 10.0
-"""Seconds that a request may take at most, whatever its author wrote: others may wait for it."""
+"""The most seconds that a request may take, whatever its author wrote: others may wait for it."""
 
 EMPTY = '{"keys": []}'
 """A key set without keys: no token is valid."""
@@ -39,16 +38,16 @@ class KeySet(NamedTuple):
 
 
 class Wanted(NamedTuple):
-    """How a key set is to be fetched, beside what its source says."""
+    """How a key set is to be fetched, in addition to what its source says."""
 
     authorities: bytes | None
-    """PEM of those that may certify the server; None: those of the system, or any."""
+    """PEM of the authorities that may certify the server; None: those of the system, or any."""
     loopback: bool
     """Whether the name of the server may lead to the loopback of this machine."""
 
 
 class State(NamedTuple):
-    """What rules ask of a key set; it stays the same when the keys are renewed."""
+    """What rules read of a key set; it stays equal when the keys are renewed."""
 
     is_known: bool
     fault: str
@@ -58,12 +57,12 @@ KEYS: Table[Source, str] = Table("key sets")
 """The last good key set of each source, as JSON that was checked (`readable`)."""
 
 STATES: Table[Source, State] = Table("states of key sets")
-"""What rules ask of it; no row before the process has tried. Apart from the keys, so that new keys
-concern nobody but what Envoy is told of them, however many routes need them."""
+"""What rules read of it; no row before the process has tried. A table apart from the keys, so that
+new keys affect only the filter that Envoy gets, however many routes need them."""
 
 
 def readable(source: Source, content: bytes) -> str:
-    """What is used of the answer of a server, as JSON. Raises UnusableError (`jwks`)."""
+    """The used parts of the answer of a server, as JSON. Raises UnusableError (`jwks`)."""
     if isinstance(source, nodes.Discovery):
         return discovery.readable(source, content)
     return jwks.readable(content)
@@ -75,14 +74,14 @@ def noun(source: Source) -> str:
 
 
 class Rows(Protocol):
-    """Where rows are written: the engine."""
+    """Something that rows are written to: the engine."""
 
     def write(self, table: Table[K, V], key: K, value: V | None) -> None:
         """Puts a row, or removes it with None."""
 
 
 def write(rows: Rows, source: Source, found: KeySet | None) -> None:
-    """Notes what the process knows of a key set now; None: nothing any more."""
+    """Writes what the process knows of a key set; None removes the rows."""
     rows.write(KEYS, source, (found.keys or None) if found is not None else None)
     state = State(bool(found.keys), found.fault) if found is not None else None
     rows.write(STATES, source, state)
@@ -109,7 +108,8 @@ def state(view: View, source: Source) -> State:
 
 
 def keys(view: View, source: Source) -> str:
-    """The key set; empty if there is none. Where nothing is fetched it is one without keys."""
+    """The key set; empty if there is none. If nothing is fetched (offline), it is one without
+    keys."""
     if view.read(tables.ACCEPTANCE_ASSUMED, ()):
         return discovery.assumed(source) if isinstance(source, nodes.Discovery) else EMPTY
     return view.read(KEYS, source) or ""

@@ -13,11 +13,11 @@ from dag.references import grants
 from dag.values import headers
 
 Refusing = Callable[[Place, str], Refused]
-"""What is raised where a field cannot be served, and why."""
+"""Makes the error to raise, from the field that cannot be served and the reason."""
 
 
 def entries(view: View, at: Place, written: SecretReference, refused: Refusing) -> dict[str, bytes]:
-    """The entries of a Secret; refused if the object may not read it or it is not there."""
+    """The entries of a Secret; Refused if the object may not refer to it, or it does not exist."""
     if (written.group, written.kind) != ("", "Secret"):
         kind = f"{written.group}/{written.kind}".lstrip("/")[:60]
         raise refused(at, f"kind {kind} is not supported; use Secret")
@@ -37,8 +37,8 @@ def entries(view: View, at: Place, written: SecretReference, refused: Refusing) 
 
 
 def as_text(entry: bytes) -> str:
-    """A value without the line break that editors put at its end; empty if no header can have
-    it."""
+    """The value as text, without the line break that editors append; empty if it is no header
+    value."""
     try:
         found = entry.decode().rstrip("\r\n")
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
 """Parsing of certificates and revocation lists in PEM.
 
-The library is imported with the first of them: most manifests that a command reads have none.
+`cryptography` is imported with the first of them: most manifests that a command reads have none.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""Secrets: a certificate chain and a key that belong together, or the reason why they cannot serve.
+"""TLS Secrets: a certificate chain with its key, or the reason why they cannot be used.
 
 Envoy refuses a mismatched pair and, on first load, resets every connection of its chain; so the
 pair is checked here. Upstream Contour never compares the two. Whether the last good pair of a
-Secret that broke is still served is decided where history is kept, by the provider.
+broken Secret stays in use is decided by the provider, which keeps history.
 """
 
 from crds import secret as secret_
@@ -28,20 +28,20 @@ def certificate(view: View, key: NamespacedName) -> nodes.Secret | Problem:
 
 @query
 def refusal(view: View, key: NamespacedName) -> Problem | None:
-    """Why a Secret cannot serve. Who refers to one asks this, so that a renewal wakes nobody."""
+    """Why a Secret cannot be used. For rules that refer to one: a renewal does not wake them."""
     found = view.ask(certificate, key)
     return found if isinstance(found, Problem) else None
 
 
 @query
 def secret(view: View, key: NamespacedName) -> nodes.Secret | None:
-    """The pair, where there is one that can serve."""
+    """The pair, if there is one that can be used."""
     found = view.ask(certificate, key)
     return found if isinstance(found, nodes.Secret) else None
 
 
 def checked(found: secret_.Secret) -> nodes.Secret | Problem:
-    """The pair in a Secret, if it can serve."""
+    """The pair in a Secret, or why it cannot be used."""
     pair = _pair_of(found)
     if not isinstance(pair, str):
         return pair

@@ -1,7 +1,7 @@
 """Keys that are derived from secrets of users, for a use of their own (HKDF, RFC 5869).
 
-A derived key is the same on every replica and after every restart, without a thing that is kept and
-could be lost. It is as strong as its secret, and ends with it.
+A derived key is the same on every replica and after every restart, and nothing has to be stored
+that could be lost. It is as strong as its secret, and changes with it.
 """
 
 LENGTH = 32

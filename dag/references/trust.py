@@ -1,9 +1,9 @@
-"""Authorities that certificates are checked against, and what they revoked.
+"""Trust bundles: authorities that verify certificates, and their revocation lists.
 
 Read from Secrets and ConfigMaps (`ca.crt`, `ca.crl`), ClusterTrustBundles, and Secrets (`crl.pem`).
-Envoy refuses a bundle in which one certificate cannot be read, so each is parsed here; what cannot
-serve has no answer, and whoever refers to it is closed: nothing is trusted then. Who may refer to
-which is decided by the APIs.
+Envoy refuses a bundle in which one certificate cannot be read, so each is parsed here. An unusable
+bundle has no answer, and what refers to it is closed: nothing is trusted then. The rules of each
+API decide which references are permitted.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def named(kind: str, name: NamespacedName) -> ObjectRef:
 
 @query
 def bundle(view: View, key: nodes.Trust) -> nodes.TrustBundle | None:
-    """What is trusted; None while a part of it is missing or cannot be read."""
+    """The bundle; None while a part of it is missing or cannot be read."""
     if view.ask(refusal, key) is not None:
         return None
     authorities = b"\n".join(written(view, it, "ca.crt") or b"" for it in key.authorities)
@@ -51,7 +51,7 @@ def bundle(view: View, key: nodes.Trust) -> nodes.TrustBundle | None:
 
 @query
 def refusal(view: View, key: nodes.Trust) -> Problem | None:
-    """The first thing wrong with a bundle; who refers to one asks this."""
+    """The first problem of a bundle; for rules that refer to one, which a renewal does not wake."""
     return next(_problems(view, key), None)
 
 
@@ -73,7 +73,7 @@ def _lists(key: nodes.Trust) -> Iterator[tuple[ObjectRef, str]]:
 
 
 def _hint(view: View, ref: ObjectRef) -> str:
-    """Which object may be meant, if this one is not there."""
+    """A hint which object is probably meant, if this one does not exist."""
     is_there = view.read(tables.BY_KIND[ref.kind], ref.key) is not None
     return "" if is_there else hints.hint(view, ref)
 
@@ -83,7 +83,8 @@ def _entry(ref: ObjectRef) -> str:
 
 
 def authorities_refusal(pem: bytes | None, entry: str = "ca.crt") -> str | None:
-    """Why this cannot be trusted, as the end of a sentence; None if it can. No object is None."""
+    """Why these authorities cannot be used, as the end of a sentence; None if they can. `pem` is
+    None if there is no object."""
     if pem is None:
         return "not found"
     if not pem.strip():

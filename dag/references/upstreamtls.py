@@ -1,7 +1,7 @@
-"""How the certificate of an upstream is checked: by which authorities, for which names.
+"""Verification of upstream certificates: by which authorities, for which names.
 
-For Services of HTTPProxies, ExtensionServices and servers of signing keys. What cannot be checked
-must not be asked. Source: HTTPProxy reference, "UpstreamValidation".
+For Services of HTTPProxies, ExtensionServices and servers of signing keys. An upstream that cannot
+be verified must not get requests. Source: HTTPProxy reference, "UpstreamValidation".
 """
 
 from crds.meta import ObjectRef
@@ -45,5 +45,5 @@ def _name(place: Place, text: str, say: OfSecrets) -> nodes.AlternativeName:
 
 
 def _server_name(name: str) -> str:
-    """What the upstream is asked for by: a wildcard or a URI is no name of a server."""
+    """The server name (SNI) for an upstream: a wildcard or a URI is none."""
     return "" if "://" in name or name.startswith("*") else name.lower()

@@ -1,10 +1,10 @@
-"""Addresses and names that Envoy may be led to, and those it may not.
+"""Addresses and names that Envoy may connect to.
 
-Envoy must not be led to itself, to its machine or to what only its machine may ask, such as the
-metadata of a cloud (GHSA-5ph6-qq5x-7jwc). Endpoints are addresses of the family that their slice
-names (EndpointSlice API, "addressType"); the API server refuses loopback and link-local ones too,
-but whoever may write the status of a slice elsewhere is not asked. On one machine, without a
-cluster, backends on its loopback are what is meant, so there endpoints may be loopback.
+Envoy must not connect to itself, to its machine or to what only its machine may reach, such as a
+cloud's metadata service (GHSA-5ph6-qq5x-7jwc). Endpoints are addresses of the family that their
+slice names (EndpointSlice API, "addressType"); the API server refuses loopback and link-local ones
+too, but slices may also come from elsewhere, without its checks. On one machine, without a cluster,
+backends are on the loopback interface, so there endpoints may be loopback.
 """
 
 import ipaddress
@@ -65,10 +65,10 @@ _METADATA = frozenset({"metadata", "metadata.google.internal"})
 
 
 def refusal(host: str, *, loopback: bool = False) -> str | None:
-    """Why Envoy must not be led to a name or address that is written as such, in lower case.
+    """Why Envoy must not connect to this name or address, which is in lower case.
 
-    As the end of a sentence; None if it may. What a name is resolved to is not known here.
-    `loopback`: it may be led to its own machine.
+    The end of a sentence; None if it may. What a name resolves to is not known here. `loopback`: it
+    may connect to its own machine.
     """
     address = of_family(host, "IPv6" if ":" in host else "IPv4")
     if address is None:
@@ -78,12 +78,12 @@ def refusal(host: str, *, loopback: bool = False) -> str | None:
 
 
 _NUMBER = re2.compile("[0-9]+|0x[0-9a-f]*")
-"""The last label of what resolvers may read as an IPv4 address: `2130706433`, `0x7f000001`, `127.1`
-(inet_aton; WHATWG URL, "ends in a number checker")."""
+"""The last label of a name that resolvers may read as an IPv4 address: `2130706433`, `0x7f000001`,
+`127.1` (inet_aton; WHATWG URL, "ends in a number checker")."""
 
 
 _POD = re2.compile("[0-9a-f-]+[.][^.]+[.]pod([.].*)?")
-"""The DNS of Kubernetes answers `127-0-0-1.default.pod.cluster.local` with that address."""
+"""The cluster's DNS resolves `127-0-0-1.default.pod.cluster.local` to that address."""
 
 
 def _name_refusal(host: str, *, loopback: bool) -> str | None:

@@ -1,8 +1,9 @@
 """Conditions on cookies, as expressions for the whole header `Cookie`.
 
-Envoy compares headers, and has no condition on one cookie. So an expression of the header is made
-that is true where one of its cookies is as wanted. An expression of a user is for the value of a
-cookie alone: what of it could match beyond the value is refused. Source: RFC 6265, 4.2.1.
+Envoy compares headers, and has no condition on one cookie. So a condition becomes an expression on
+the header, which matches if one of its cookies meets the condition. A user's expression is for the
+value of a cookie alone: an expression that could match beyond the value is refused. Source: RFC
+6265, 4.2.1.
 """
 
 import re
@@ -12,9 +13,9 @@ from dag.values import regexes
 
 _NAME = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _END = ";"
-"""Between cookies; no value has it."""
+"""Separates cookies; no value contains it."""
 _CLASSES = frozenset("dws")
-"""Escapes that stand for characters of which none is a semicolon."""
+"""Escapes for classes of characters without a semicolon."""
 
 
 def name_refusal(name: str) -> str | None:
@@ -31,15 +32,15 @@ def exact(name: str, value: str) -> str:
 
 
 def matching(name: str, expression: str) -> str:
-    """The same for a cookie whose whole value the expression matches. Raises ValueError that says
-    why the expression cannot be served."""
+    """An expression for headers with a cookie whose whole value the given expression matches.
+    Raises ValueError that says why that cannot be served."""
     if why := regexes.refusal(expression):
         raise ValueError(why)
     return _of_header(name, "".join(_bounded(expression)))
 
 
 def _of_header(name: str, value: str) -> str:
-    """Envoy takes quotes around a value off, too."""
+    """The expression for the whole header; like Envoy, it allows quotes around a value."""
     before, after = f"(?:[^{_END}]*{_END})*[ \t]*", f"[ \t]*(?:{_END}.*)?"
     made = f'{before}{regexes.quoted(name)}=(?:(?:{value})|"(?:{value})"){after}'
     if why := regexes.refusal(made):
@@ -48,7 +49,7 @@ def _of_header(name: str, value: str) -> str:
 
 
 def _bounded(expression: str) -> Iterator[str]:
-    """The pieces of an expression that matches no semicolon. Raises ValueError."""
+    """The pieces of an expression, changed so that none matches a semicolon. Raises ValueError."""
     rest = expression.removeprefix("^")
     ends = re.search(r"(\\*)\$$", rest)
     if ends is not None and len(ends[1]) % 2 == 0:
@@ -70,7 +71,8 @@ def _piece(text: str, at: int) -> str:
 
 
 def _narrowed(piece: str) -> str:
-    """A piece that matches no semicolon. Raises ValueError if it might, or is an anchor inside."""
+    """The piece, matching no semicolon. Raises ValueError if it might, or if it is an inner
+    anchor."""
     first = piece[0]
     if first == "\\" and piece[1] not in _CLASSES and piece[1].isalnum():
         raise ValueError(f"has {piece}, which is not served of cookies")

@@ -26,7 +26,7 @@ _UNITS = {
 _TERM = re2.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
 
 LONGEST = 24 * 3600.0
-"""Seconds. Longer than a day is a mistake or an attack; `infinity` says what is meant."""
+"""Seconds. A longer duration is a mistake or an attack; use `infinity` for no limit."""
 
 
 def refusal(text: str, longest: float = LONGEST) -> str | None:
@@ -44,21 +44,21 @@ def refusal(text: str, longest: float = LONGEST) -> str | None:
 
 
 def seconds(text: str) -> float:
-    """The seconds of a duration that is one."""
+    """The seconds of a valid duration."""
     if text in {"infinity", "infinite"}:
         return math.inf
     return sum(float(number) * _UNITS[unit] for number, unit in _TERM.findall(text))
 
 
 def read(place: Place, text: str, not_valid: Constructor, longest: float = LONGEST) -> float:
-    """The seconds of a duration in a field; Refused if it is none."""
+    """The seconds of a duration in a field; Refused if it is not valid."""
     if why := refusal(text, longest):
         raise Refused(not_valid(place, why))
     return seconds(text)
 
 
 def timeout(place: Place, text: str | None, not_valid: Constructor) -> float | None:
-    """A Contour timeout as nodes know it: absent, empty and zero are the default."""
+    """A Contour timeout as nodes have it: absent, empty and zero become None, the default."""
     if not text:
         return None
     value = read(place, text, not_valid)

@@ -1,7 +1,7 @@
-"""Values of headers as users write them: text in which a few operators of Envoy count.
+"""Header values of users: text in which a few operators of Envoy have an effect.
 
-What stands between two `%` counts only if it is on the list below; every other `%` is a plain
-character. Variables of ours are put in here, so Envoy never sees their names. Source: Contour
+A name between two `%` is an operator only if it is on the list below; every other `%` is a plain
+character. Variables of ours are substituted here, so Envoy never sees their names. Source: Contour
 documentation, "Dynamic Header Values".
 """
 
@@ -42,13 +42,13 @@ OPERATORS = frozenset(
         "UPSTREAM_REMOTE_ADDRESS",
     }
 )
-"""Operators without an argument. Beside them there is `REQ(name)`."""
+"""Operators without an argument. `REQ(name)` is allowed, too."""
 
 _VARIABLE = re.compile(r"%(?:([A-Z][A-Z0-9_]*)|REQ\(([A-Za-z0-9_-]{1,256})\))%")
 
 
 def value(text: str, variables: Mapping[str, str]) -> nodes.Value:
-    """What a header is set to."""
+    """The value of a header, as a node."""
     joined: list[str | nodes.Operator] = []
     for piece in _pieces(text, variables):
         if isinstance(piece, str) and joined and isinstance(joined[-1], str):
@@ -66,7 +66,7 @@ def names(text: str) -> frozenset[str]:
 
 
 def header_named(text: str) -> str:
-    """The request header whose value is all that the text says; empty if it says anything else."""
+    """The name of the request header if the text is `%REQ(name)%` alone; else empty."""
     found = _VARIABLE.fullmatch(text)
     return (found[2] or "").lower() if found else ""
 
@@ -83,7 +83,7 @@ def _pieces(text: str, variables: Mapping[str, str]) -> Iterator[str | nodes.Ope
 
 
 def _piece(found: re.Match[str], variables: Mapping[str, str]) -> str | nodes.Operator | None:
-    """None where the text stands for itself."""
+    """The replacement of an operator or variable; None if it is plain text."""
     name, header = found[1], found[2]
     if header is not None:
         return nodes.Operator("REQ", header)

@@ -1,10 +1,11 @@
-"""Header names and values of users: what Envoy would refuse, or a proxy must not let through.
+"""Header names and values of users: which ones Envoy would refuse, or a proxy must not set.
 
-Envoy accepts a name with a space in it and refuses a whole RouteConfiguration for a line break in
-a value, so both are decided here (RFC 9110, sections 5.1, 5.5 and 7.6.1). Content-Length is the
-frame of a message (RFC 9112, section 6.3): whoever may change it can forge the next message on
-the connection, which is somebody else's. What Envoy tells backends of the client, and what it obeys
-itself, is changed by no author of a route (`request_refusal`); the configuration may.
+Envoy accepts a name with a space in it and refuses a whole RouteConfiguration for a line break in a
+value, so both are decided here (RFC 9110, sections 5.1, 5.5 and 7.6.1). Content-Length frames a
+message (RFC 9112, section 6.3): whoever may change it can forge the next message on the connection,
+which may be of another client. Headers by which Envoy tells backends about the client, and those
+that it obeys itself, cannot be changed by authors of routes (`request_refusal`); the configuration
+may.
 """
 
 import re2
@@ -39,8 +40,8 @@ TOLD_BY_ENVOY = frozenset(
         "x-forwarded-proto",
     }
 )
-"""Who the client is and how it came. Backends believe it, since Envoy replaces or extends what
-clients say. `X-Forwarded-Host` is none of them: Envoy passes a client's on as it is."""
+"""Headers about the client and its connection. Backends trust them, since Envoy replaces or extends
+what clients send. `X-Forwarded-Host` is not among them: Envoy passes on a client's unchanged."""
 
 OBEYED_BY_ENVOY = frozenset(
     {
@@ -63,12 +64,12 @@ OBEYED_BY_ENVOY = frozenset(
         "x-envoy-upstream-rq-timeout-ms",
     }
 )
-"""What Envoy takes from requests of strangers before it reads them (Envoy documentation, "HTTP
-header sanitizing"), and a header of ours. Names of users that begin with `X-Envoy-` are others."""
+"""Headers that Envoy removes from external requests before it reads them (Envoy documentation,
+"HTTP header sanitizing"), and one of ours. Users may set other names that begin with `X-Envoy-`."""
 
 
 def name_refusal(name: str) -> str | None:
-    """Why no route may match on this header, as the end of a sentence; None if one may."""
+    """Why a route may not match on this header, as the end of a sentence; None if it may."""
     if not _TOKEN.fullmatch(name.removeprefix(":")):
         return "is not a valid header name"
     return None
@@ -89,7 +90,7 @@ def change_refusal(name: str) -> str | None:
 
 
 def request_refusal(name: str) -> str | None:
-    """Why no author of a route may change this header of requests; None if one may."""
+    """Why authors of routes may not change this header of requests; None if they may."""
     if refusal := change_refusal(name):
         return refusal
     if name.lower() in TOLD_BY_ENVOY:

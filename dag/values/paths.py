@@ -1,9 +1,9 @@
-"""Paths that routes match: what no request can have, since Envoy reads every path in one form.
+"""Paths of routes: which ones no request can have, because Envoy normalizes paths.
 
-It is the path without query and fragment, dot segments resolved, and characters that are to be
-encoded encoded (RFC 3986, sections 2.3, 3.3 and 5.2.4; Envoy's `normalize_path`). A request that
-is not so is put right or answered 400, so a route that is written otherwise is dead. Checked with
-Envoy 1.40, character by character. Elsewhere: expressions (`regexes`).
+The normal form has no query and no fragment, dot segments are resolved, and exactly the characters
+that need it are encoded (RFC 3986, sections 2.3, 3.3 and 5.2.4; Envoy's `normalize_path`). Envoy
+normalizes other requests or answers them 400, so a route with another path never matches. Checked
+with Envoy 1.40, character by character. Elsewhere: expressions (`regexes`).
 """
 
 import re
@@ -16,9 +16,9 @@ _LAST_DOT_SEGMENT = re.compile(r"/(?:\.|%2[Ee]){1,2}$")
 
 
 def refusal(path: str, *, is_beginning: bool = False) -> str | None:
-    """Why no request has this path, as the end of a sentence; None if one may.
+    """Why no request can have this path, as the end of a sentence; None if one can.
 
-    A beginning is compared as a string, so `/.` is that of `/.well-known`.
+    A beginning is compared as a string, so `/.` is valid: `/.well-known` begins with it.
     """
     if not path.startswith("/"):
         return "must start with /"

@@ -27,7 +27,7 @@ def refusal(given: int | str, least: int, most: int) -> str | None:
 
 
 def whole(given: int | str) -> int:
-    """The number of bytes, rounded up, of a quantity that is one."""
+    """The number of bytes of a valid quantity, rounded up."""
     text = str(given)
     number = text.rstrip("KMGTkmi")
     return math.ceil(Decimal(number) * _SUFFIXES[text[len(number) :]])

@@ -22,8 +22,8 @@ _OPTIONS.log_errors = False
 
 @lru_cache(maxsize=4096)
 def refusal(expression: str, most: int = MAX_PROGRAM_SIZE) -> str | None:
-    """Why an expression cannot be served, as the end of a sentence; None if it can. Its program may
-    have so many instructions at most."""
+    """Why an expression cannot be served, as the end of a sentence; None if it can. The last
+    argument is the most instructions of its program."""
     if len(expression) > MAX_LENGTH:
         return f"is longer than {MAX_LENGTH} characters"
     if "\0" in expression:
@@ -45,7 +45,8 @@ def matches(expression: str, text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _matcher(expression: str) -> Callable[[str], object]:
-    """re2 has a cache of its own, but asks each time for the values of all options."""
+    """A compiled expression. re2 has a cache of its own, which is slow: it reads all options each
+    time."""
     return re2.compile(expression, _OPTIONS).fullmatch
 
 
@@ -60,8 +61,7 @@ def quoted(text: str) -> str:
 
 
 def after(text: str, expression: str) -> str:
-    """An expression that matches this text, followed by what an expression matches that can be
-    served by itself."""
+    """An expression that matches this text followed by a match of the given valid expression."""
     # Without a group, the text would belong to the first alternative only.
     rest = f"(?:{expression})" if text and "|" in expression else expression
     return quoted(text) + rest

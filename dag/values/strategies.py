@@ -1,4 +1,4 @@
-"""The strategies of a `loadBalancerPolicy` that need nothing of a request, by upstream's names."""
+"""Strategies of a `loadBalancerPolicy` that hash nothing of a request, by upstream's names."""
 
 from collections.abc import Mapping
 

@@ -1,7 +1,6 @@
 """Parts of a path that a regular expression of a user finds, and what replaces them (RE2).
 
-Envoy changes nothing where the replacement has a fault, and says so in its log alone; so it is
-refused here.
+If the replacement is not valid, Envoy changes nothing and only logs it; so it is refused here.
 """
 
 import re

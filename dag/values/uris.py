@@ -1,4 +1,4 @@
-"""URIs of servers that are asked, as users write them."""
+"""URIs of servers that are called, as users write them."""
 
 from collections.abc import Collection
 from typing import Literal, NamedTuple
@@ -8,14 +8,15 @@ from dag.values import addresses
 
 
 class Refusal(NamedTuple):
-    """Why a URI cannot be asked."""
+    """Why a URI cannot be used."""
 
     part: Literal["uri", "scheme", "port"]
     why: str
 
 
 def refusal(uri: str, schemes: Collection[str]) -> Refusal | None:
-    """Why a URI is not one of a server that may be asked, with a scheme of these."""
+    """Why a URI is not one of a server that may be called, with one of these schemes; None if it
+    is."""
     try:
         parts = urlsplit(uri)
         name, port = parts.hostname or "", parts.port

@@ -1,4 +1,4 @@
-"""Weights whose sum Envoy can count: it refuses all shares for one sum of more than 32 bits.
+"""Scales weights down: Envoy refuses all shares if the sum has more than 32 bits.
 
 For streams and extensions. Elsewhere: the weights of routes (`contour.envoy`).
 """
@@ -10,6 +10,6 @@ MOST = 2**32 - 1
 
 
 def scaled(weights: Sequence[int]) -> tuple[int, ...]:
-    """The same shares, as nearly as can be; none that has a weight loses it."""
+    """The same shares, as closely as possible; a weight above 0 stays above 0."""
     divisor = -(-sum(weights) // (MOST - len(weights)))
     return tuple(max(it // divisor, 1) if it and divisor > 1 else it for it in weights)

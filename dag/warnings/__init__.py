@@ -1,1 +1,1 @@
-"""What an object of any kind is told, beside what the rules of its kind find."""
+"""Warnings for objects of any kind, in addition to what the rules of the kind find."""

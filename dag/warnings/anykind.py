@@ -1,11 +1,11 @@
-"""What an object is told whatever its kind, beside what the rules of the kind find.
+"""Problems of objects of any kind, and how they join the status.
 
-Fields that this release does not know: where the CRDs of a newer one are installed, the API server
-stores them. Annotations that have no effect here (`dag.foreign.ignored`). Certificates in use that
-do not hold (`validity`). What some Envoys are too old for (`releases`). They join the status in the
-form that its kind has; of an Ingress they become Events. Of an object that is not ours to serve
-nothing is told. Elsewhere: the words (`problems.anywhere`), what Envoy and the providers refuse
-(`refusals`).
+They are: fields that this release does not know (the API server stores them if the CRDs of a newer
+one are installed), annotations without effect here (`dag.foreign.ignored`), certificates in use
+that are not valid (`validity`), and features for which some Envoys are too old (`releases`). They
+join the status in the form that its kind has; those of an Ingress become Events. Objects that are
+not for this controller get none. Elsewhere: the words (`problems.anywhere`), what Envoy and the
+providers refuse (`refusals`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from dag.warnings import uses, validity
 
 
 def completed(view: View, subject: ObjectRef, found: statuses.Status) -> statuses.Status:
-    """The status of an object, with what is told of objects of any kind."""
+    """The status of an object, with the problems that an object of any kind may have."""
     more = tuple(_found(view, subject))
     return joined(found, more) if more else found
 
@@ -44,7 +44,8 @@ def _found(view: View, subject: ObjectRef) -> Iterator[Problem]:
 
 
 def _of_annotations(view: View, subject: ObjectRef) -> Iterator[Problem]:
-    """Of those of the object, and of the Services that it leads to, which have no status."""
+    """Problems of annotations of the object and of its Services, which have no status of their
+    own."""
     found = view.read(tables.BY_KIND[subject.kind], subject.key)
     if found is not None:
         yield from ignored.told(view, subject.kind, found.metadata, subject)
@@ -96,7 +97,8 @@ Holder = TypeVar(
 
 
 def _with(holder: Holder, told: Sequence[Problem]) -> Holder:
-    """What has conditions of the Gateway API: warnings stand in the message of `Accepted`."""
+    """A holder of Gateway API conditions with more problems: warnings join the message of
+    `Accepted`."""
     errors, warnings = _parted(told)
     found = [
         _warned(it, warnings) if it.type == ConditionType.Accepted else it

@@ -1,7 +1,8 @@
-"""What an object of any kind leads to, wherever in it that is said: Services and certificates.
+"""The Services and certificates that an object of any kind refers to.
 
-For what is told of an object because of another one that has no status of its own. What it may not
-use is left out, since nothing may be told of it: that has an error of its own.
+For problems of an object because of another one that has no status of its own. References that are
+not permitted are left out, since nothing may be disclosed about their targets; they are errors
+anyway.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +30,7 @@ Use = tuple[str, Held]
 
 
 def services(view: View, subject: ObjectRef) -> tuple[NamespacedName, ...]:
-    """The Services that an object leads to, sorted, whether or not they are there."""
+    """The Services that an object leads to, sorted, whether or not they exist."""
     if subject.kind in routes.KINDS:
         leads_to = routes.rules(view, subject).leads_to
         return tuple(it.key for it in leads_to if it.kind == "Service")
@@ -65,7 +66,7 @@ def _of_httpproxy(found: HTTPProxy) -> Iterator[str]:
 
 
 def certificates(view: View, subject: ObjectRef) -> Iterator[Use]:
-    """The certificates that an object has served or checked with."""
+    """The certificates that an object has Envoy serve, or verify others with."""
     found = view.read(tables.BY_KIND[subject.kind], subject.key)
     match found:
         case HTTPProxy():
@@ -130,7 +131,7 @@ def _certificates_of_ingress(view: View, found: Ingress) -> Iterator[Use]:
 def _certificates_of_listeners(
     view: View, subject: ObjectRef, found: Gateway | ListenerSet
 ) -> Iterator[Use]:
-    """Those that are served: the others have a condition that tells why they are not."""
+    """The certificates that are served; the others have a condition that says why they are not."""
     clients: set[ObjectRef] = set()
     states = view.ask(listeners.states, subject)
     for index, (listener, state) in enumerate(zip(found.spec.listeners, states, strict=False)):

@@ -1,9 +1,9 @@
-"""From when to when certificates hold, and what is told while that is near its end, or not so.
+"""The validity of certificates: problems before it begins, near its end, and after that.
 
-A rule knows no clock. The process writes a row when a certificate in use begins to hold, comes near
-its end, or ends (`contour.aging`); the text has the date, so it stays the same until then. Of a
-chain the first certificate counts, which is the one of the host: others may be there for old
-clients only. A bundle of authorities holds while any of them does.
+Rules know no clock. The process writes a row when a certificate in use becomes valid, is near its
+end, or expires (`contour.aging`); the message has the date, so it stays the same in between. Of a
+chain the first certificate counts, which is the one of the host: others may be for old clients
+only. A bundle of authorities is valid while any of them is.
 """
 
 from collections.abc import Iterable
@@ -21,30 +21,30 @@ LONGEST_NOTICE = timedelta(days=14)
 """A certificate of a short life is near its end for the last third of it."""
 
 Phase = Literal["early", "ending", "ended"]
-"""It does not hold yet; its end is near; it does not hold any more."""
+"""A certificate that is not valid yet, expires soon, or has expired."""
 
 
 class Held(NamedTuple):
     """The certificates in an object."""
 
     ref: ObjectRef
-    """A Secret, ConfigMap or ClusterTrustBundle; of the last the entry says nothing."""
+    """A Secret, ConfigMap or ClusterTrustBundle; for the last, `entry` has no meaning."""
     entry: Literal["tls.crt", "ca.crt"] = "tls.crt"
 
 
 class Validity(NamedTuple):
-    """When certificates hold."""
+    """The time in which certificates are valid."""
 
     begins: datetime
     ends: datetime
 
     @property
     def near_end(self) -> datetime:
-        """From when on its end is told."""
+        """The moment from which on a warning says that they expire."""
         return self.ends - min(LONGEST_NOTICE, (self.ends - self.begins) / 3)
 
     def phase(self, now: datetime) -> Phase | None:
-        """What there is to tell; None while all is well."""
+        """The phase to report; None while they are valid."""
         if now < self.begins:
             return "early"
         if now >= self.ends:
@@ -52,22 +52,22 @@ class Validity(NamedTuple):
         return "ending" if now >= self.near_end else None
 
     def changes(self, now: datetime) -> datetime | None:
-        """When there will be something else to tell; None: never."""
+        """The next moment at which the phase changes; None: never."""
         return min((it for it in self.moments if it > now), default=None)
 
     @property
     def moments(self) -> tuple[datetime, ...]:
-        """When there is something else to tell."""
+        """The moments at which the phase changes."""
         return self.begins, self.near_end, self.ends
 
 
 PHASES: Table[Held, Phase] = Table("phases of certificates")
-"""What the process says of certificates that are in use; no row while all is well."""
+"""The phase of certificates in use, as the process writes it; no row while they are valid."""
 
 
 @query
 def validity(view: View, held: Held) -> Validity | None:
-    """When the certificates in an object hold; None if they cannot be read."""
+    """The validity of the certificates in an object; None if they cannot be read."""
     try:
         found = parsing.certificates(trust.written(view, held.ref, held.entry) or b"")
     except ValueError:
@@ -77,9 +77,9 @@ def validity(view: View, held: Held) -> Validity | None:
 
 @query
 def remark(view: View, held: Held) -> tuple[Phase, datetime] | None:
-    """What is told of the certificates in an object, and since or until when.
+    """The phase of the certificates in an object to report, and since or until when.
 
-    None while all is well: a renewal wakes nobody who uses them.
+    None while they are valid: so a renewal does not wake the objects that use them.
     """
     phase = view.read(PHASES, held)
     if phase is None:
@@ -107,5 +107,5 @@ def of_secret(name: NamespacedName, entry: Literal["tls.crt", "ca.crt"] = "tls.c
 
 
 def shown(moment: datetime) -> str:
-    """A moment as users are told it."""
+    """A moment as it is shown to users."""
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
