@@ -1,4 +1,5 @@
-"""What every process of ours shows of itself, whatever its work: lines of a log, a page of metrics.
+"""What every process of ours shows of itself: log lines, metrics and an exit code.
 
-For the control plane, the instance on one machine, and the operator. Nothing of ours is known here.
+For the control plane, the instance on one machine, and the operator. It depends on no package of
+ours.
 """

@@ -1,7 +1,7 @@
-"""The page of metrics: what every source reads at this moment, and what the process uses.
+"""The metrics page: the current values of every source, and the resources that the process uses.
 
-A source that fails costs its own metrics, not the page: numbers that are missing in a fault are
-missed most.
+A source that fails costs its own metrics, not the page: metrics are needed most when something
+fails.
 """
 
 import logging
@@ -36,7 +36,7 @@ class Metrics:
         GCCollector(registry=self.registry)
 
     def pages(self) -> Mapping[str, Page]:
-        """`/metrics`, in the dialect that is asked for."""
+        """`/metrics`, in the requested format."""
 
         async def answer(request: web.BaseRequest) -> web.Response:
             encode, content_type = exposition.choose_encoder(request.headers.get("accept", ""))
@@ -69,7 +69,7 @@ class _Sources(Collector):
 
 
 def build() -> Metric:
-    """What runs here."""
+    """The metric with the version of this program."""
     found = GaugeMetricFamily(
         "contour_build_info",
         "Always 1; the labels give the branch, revision and version.",

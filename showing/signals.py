@@ -1,4 +1,4 @@
-"""How a process of ours is told to stop, and its exit code.
+"""Signals that stop a process of ours, and its exit code.
 
 The first SIGTERM or SIGINT asks for an orderly shutdown, the second one ends the process at once.
 """
@@ -14,7 +14,7 @@ INTERRUPTED = 130
 
 
 def run(main: Coroutine[Any, Any, None]) -> None:
-    """Runs a command to its end; one that is told to end at once exits with INTERRUPTED."""
+    """Runs a command to its end; one that a second signal ends at once exits with INTERRUPTED."""
     try:
         asyncio.run(main)
     except (asyncio.CancelledError, KeyboardInterrupt):
@@ -22,7 +22,7 @@ def run(main: Coroutine[Any, Any, None]) -> None:
 
 
 class Stopped(asyncio.CancelledError):
-    """Long work is left, because the process is to stop."""
+    """Raised in long work, because the process is to stop."""
 
 
 class StopSignals:
@@ -36,11 +36,11 @@ class StopSignals:
         self.handle()
 
     def handle(self) -> None:
-        """Signals come here from now on, whoever else has taken them."""
+        """Installs the handlers, replacing those of others."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self.stop)
-            # The event loop hears of it between two of its steps, however long one takes.
+            # The event loop handles it between two of its steps, however long one takes.
             signal.signal(number, self._note)
 
     def _note(self, *_: object) -> None:
@@ -52,7 +52,7 @@ class StopSignals:
             raise Stopped
 
     def stop(self) -> None:
-        """As a signal does."""
+        """Acts as a signal: the first call asks for a shutdown, the second one cancels the task."""
         if self.stopped.is_set() and self._main is not None:
             self._main.cancel()
         self.stopped.set()

@@ -1,8 +1,8 @@
-"""What the process says while it runs: a line for each event, for machines or for people.
+"""The log of the process: a line for each event, for machines or for people.
 
-`lines` writes them, `repeats` keeps one fault from filling a disk. Modules log as ever, with the
-standard library; what they add as `extra` becomes fields of a JSON line. Nothing of a request that
-Envoy serves is known here, and requests to our own pages are not logged.
+`lines` writes them, `repeats` keeps one fault from filling a disk. Modules log with the standard
+library as usual; what they add as `extra` becomes fields of a JSON line. Requests that Envoy serves
+are not known here, and requests to our own pages are not logged.
 """
 
 import logging
@@ -19,7 +19,7 @@ _CHATTY = ("aiohttp.access", "asyncio", "grpc", "kubernetes")  # below warnings,
 
 
 def configure(format_: Format = "text", level: str = "info", stream: TextIO | None = None) -> None:
-    """Logs to a stream, standard error by default, from now on and in this way alone."""
+    """Logs to a stream, standard error by default, replacing all other handlers."""
     sink = logging.StreamHandler(stream or sys.stderr)
     sink.setFormatter(lines.Json() if format_ == "json" else lines.Text())
     sink.addFilter(repeats.Repeats())

@@ -1,8 +1,8 @@
 """One record, one line: as JSON, or as text for people.
 
-Much of what is logged was written by tenants or by clients. It can break no line and steer no
+Much of what is logged was written by tenants or by clients. It must not break lines or control the
 terminal: every unprintable character is shown as an escape, in JSON as in text. Key material is
-bytes, always; so bytes are never shown, however deep they are in what is logged.
+always bytes, so bytes are never shown, however deeply they are nested in logged values.
 """
 
 import logging
@@ -62,7 +62,7 @@ def message(record: logging.LogRecord) -> str:
 
 
 def fields(record: logging.LogRecord) -> dict[str, object]:
-    """What was added to the record beyond the message."""
+    """The fields that were added to the record by `extra`."""
     added = {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
     return {name: _shown(value) for name, value in added.items()}
 

@@ -1,8 +1,8 @@
-"""The same line over and over: the first few are written, the others are counted.
+"""Limits repeated log lines: the first few are written, the others are counted.
 
-An API server that is away, or an Envoy that refuses what it is sent, says the same thing many
-times a second. Counted is what reads the same; different objects are different lines. How many
-were left out is a field, `repeated`, of the next one that is written.
+An unreachable API server, or an Envoy that refuses its configuration, causes the same message many
+times a second. Lines with equal text are counted together; different objects make different lines.
+The next line that is written has the number of those left out as the field `repeated`.
 """
 
 import logging
