@@ -1,4 +1,4 @@
-"""Talking to a Kubernetes API server: access, requests, list and watch, leader election.
+"""A client of the Kubernetes API server: access, requests, list and watch, leader election.
 
-For the controller and the operator alike; it knows neither, nor any kind of object.
+For the controller and the operator alike; it depends on neither, nor on any kind of object.
 """

@@ -1,7 +1,7 @@
-"""Which way to the API server is taken: the kubeconfig that was named, the pod's, or the user's.
+"""Chooses the access to the API server: the named kubeconfig, the pod's access, or the user's.
 
-The order is that of other controllers (controller-runtime, `GetConfig`), so that one started on a
-desk and one started in a pod both do what is expected of them.
+The order is that of other controllers (controller-runtime, `GetConfig`), so it does what users
+expect, started on a workstation or in a pod.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""How much may be said in a while: of one object, and of all of them together.
+"""Rate limits for Events: of one object, and of all of them together.
 
-Token buckets. What many objects have in common, such as a Secret that breaks a thousand hosts, is
-not told a thousand times at once; an object that somebody edits all day long does not fill the
-store of the API server. Times are those of one clock, given by the caller.
+Token buckets. A cause that many objects share, such as a Secret that breaks a thousand hosts, does
+not make a thousand Events at once; an object that is edited all day long does not fill the storage
+of the API server. Times are those of one clock, given by the caller.
 """
 
 from collections import OrderedDict
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class Rate(NamedTuple):
-    """So much at once, and then one more from time to time."""
+    """The size of a token bucket, and the time after which one more token is added."""
 
     burst: int
     period: float
@@ -34,10 +34,11 @@ class _Bucket:
 
 
 class Budgets:
-    """One for each key, and one for all."""
+    """One token bucket for each key, and one for all keys together."""
 
     most_known = 10_000
-    """Keys: those that were not asked for longest are forgotten, and begin anew."""
+    """The most keys that are kept: the least recently used are forgotten, and begin with a full
+    bucket."""
 
     def __init__(self, each: Rate, together: Rate) -> None:
         self._each = each
@@ -46,7 +47,7 @@ class Budgets:
         self._buckets: OrderedDict[Hashable, _Bucket] = OrderedDict()
 
     def spend(self, key: Hashable, now: float) -> bool:
-        """Whether there is one left for this key; it is spent then."""
+        """Takes a token for this key; False if there is none left."""
         found = self._buckets.get(key)
         if found is None:
             found = self._buckets[key] = _Bucket(self._each.burst, now)

@@ -1,9 +1,9 @@
-"""Requests to an API server, by path: objects as JSON in, objects as JSON out, or why not.
+"""Requests to an API server, by path: JSON objects in, JSON objects out, or an error.
 
-On aiohttp directly, not through the kubernetes client: that one wants a method for every kind and
-operation, has no watch that survives long lines, and adds nothing to a PUT of JSON but 20 MB.
-Credentials are read again after a 401; a 429 that says when to come back is waited out as long as
-the request has time. Everything else, and when to try again, is for the caller to say.
+It uses aiohttp directly, not the kubernetes client: that needs a method for every kind and
+operation, its watch does not survive long lines, and it costs 20 MB of memory for nothing that a
+PUT of JSON needs. Credentials are read again after a 401; a 429 that says when to come back is
+waited out as long as the request has time. Everything else, and when to retry, is up to the caller.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ Raw = dict[str, Any]
 Params = Mapping[str, str]
 Patch = Literal["merge", "json", "strategic"]
 
-TIMEOUT = 30.0  # seconds a request may take, with the pauses it is told to make
+TIMEOUT = 30.0  # seconds a request may take, with the pauses that the server asks for
 LIST_TIMEOUT = 65.0  # an API server gives up after 60
 SHORTEST_PAUSE = 0.5  # whatever a Retry-After says
 
 
 class Client:
-    """All that a process asks of one API server. Open between `async with`."""
+    """The requests of a process to one API server. It is open inside `async with`."""
 
     def __init__(self, access: Access, user_agent: str = "contour") -> None:
         self.access = access
@@ -52,11 +52,11 @@ class Client:
         self._session = None
 
     async def namespace(self) -> str:
-        """Where this process belongs: its pod's, or that of the kubeconfig's context."""
+        """The namespace of this process: its pod's, or that of the kubeconfig's context."""
         return (await self.access.credentials()).namespace
 
     async def get(self, path: str, params: Params | None = None, timeout: float = TIMEOUT) -> Raw:
-        """What is at a path."""
+        """The object at a path."""
         return await self._answer(Request("GET", path, params), timeout)
 
     async def list_page(
@@ -99,7 +99,7 @@ class Client:
         return await self._write(Request("PATCH", path, params, orjson.dumps(body), _APPLY))
 
     async def delete(self, path: str, body: Raw | None = None) -> Raw:
-        """Removes an object. The body has preconditions, and what becomes of its dependants."""
+        """Deletes an object. The body has preconditions, and the propagation policy."""
         packed = None if body is None else orjson.dumps(body)
         return await self._write(Request("DELETE", path, body=packed))
 
@@ -111,9 +111,10 @@ class Client:
     async def stream(
         self, path: str, params: Params | None = None, idle: float = 60.0
     ) -> AsyncGenerator[AsyncIterator[list[bytes]]]:
-        """The lines of an answer that goes on, those that arrive at once together.
+        """The lines of a streamed answer; those that arrive together are yielded together.
 
-        Unreachable: silence for `idle` seconds, a lost connection, an end within a line.
+        Raises Unreachable for silence of `idle` seconds, a lost connection, or an end within a
+        line.
         """
         limits = aiohttp.ClientTimeout(sock_connect=session.CONNECT_TIMEOUT, sock_read=idle)
         with session.as_failures(path):
@@ -151,7 +152,7 @@ class Client:
 
     @property
     def connections(self) -> session.Session:
-        """What requests are sent over; raises RuntimeError unless the client is open."""
+        """The session that sends requests; raises RuntimeError unless the client is open."""
         if self._session is None:
             raise RuntimeError("the client is not open")
         return self._session

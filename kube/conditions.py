@@ -13,7 +13,7 @@ def by_type(status: Mapping[str, object]) -> dict[str, Raw]:
 
 
 def stamped(condition: Raw, before: Mapping[str, object], now: str) -> Raw:
-    """With the time of its last transition: kept as long as its status is what it was before."""
+    """A condition with its lastTransitionTime: kept as long as its status stays the same."""
     is_same = before.get("status") == condition["status"]
     since = before.get("lastTransitionTime") if is_same else None
     return {**condition, "lastTransitionTime": since or now}

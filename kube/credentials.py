@@ -1,6 +1,6 @@
-"""What a request needs beside its path: where the API server is, and what it is shown.
+"""What a request needs beside its path: the address of the API server, and credentials for it.
 
-For `kube.access`, which says which of the ways is taken, and `kube.client`.
+For `kube.access`, which chooses the source, and `kube.client`.
 """
 
 import ssl
@@ -8,12 +8,12 @@ from typing import NamedTuple, Protocol
 
 
 class Credentials(NamedTuple):
-    """Good for requests until the API server refuses them or their source has newer ones."""
+    """Credentials, valid until the API server refuses them or their source has newer ones."""
 
     url: str
     """Without a slash at its end."""
     authorization: str = ""
-    """The header, empty if a client certificate or nobody speaks."""
+    """The header; empty with a client certificate, or without any credentials."""
     tls: ssl.SSLContext | None = None
     """Absent for plain HTTP."""
     server_name: str | None = None
@@ -27,9 +27,9 @@ class Access(Protocol):
     """A source of credentials."""
 
     async def credentials(self, refused: Credentials | None = None) -> Credentials:
-        """The newest there are; those that were refused are read again if they still are."""
+        """The newest credentials; if these are the `refused` ones, they are read again."""
         ...
 
 
 class AccessError(Exception):
-    """No credentials can be had, in words for whoever started the program."""
+    """No credentials are available; the message is for whoever started the program."""

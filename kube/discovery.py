@@ -1,8 +1,9 @@
 """Which resources a server has, and in which version: some of them come and go with their CRDs.
 
-One small document per group and version, asked again at most once a second however many want to
-know. Not aggregated discovery: that one document has everything of a cluster, hundreds of KB, where
-we look for a handful of resources. Who may not ask takes the first version and finds out.
+It reads one small document per group and version, at most once a second however many callers ask.
+Aggregated discovery is not used: its one document lists everything in a cluster, hundreds of KB,
+while we look for a handful of resources. If the request is forbidden, the caller assumes the first
+version.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from kube.resources import Resource
 
 
 class Wanted(NamedTuple):
-    """A resource that may be there in one of several versions of one shape, the best first."""
+    """A resource that may be served in one of several compatible versions, the best first."""
 
     group: str
     versions: tuple[str, ...]
@@ -27,7 +28,7 @@ class Wanted(NamedTuple):
 
     @property
     def resources(self) -> tuple[Resource, ...]:
-        """What it may be."""
+        """The resource in each of the versions."""
         return tuple(Resource(self.group, it, self.plural, self.namespaced) for it in self.versions)
 
 
@@ -40,7 +41,7 @@ class _Served(NamedTuple):
 
 
 class Discovery:
-    """Asks a server, and remembers for a moment."""
+    """Reads discovery documents of a server, and caches them for a moment."""
 
     def __init__(self, client: Client, good_for: float = 1.0) -> None:
         self._client = client

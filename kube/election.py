@@ -1,9 +1,9 @@
-"""Who leads among the replicas of a program: a Lease of coordination.k8s.io, and what follows.
+"""Leader election among the replicas of a program, by a Lease of coordination.k8s.io.
 
 For the controller and the operator: `run(work)` campaigns, runs the work while this process leads,
-and frees the Lease on its way out. Whether it leads is a question of the clock, asked before each
-write, and no flag: a process that was paused or cut off knows better before anyone tells it. An API
-server that is away costs the leadership and nothing else. The rules are in `kube.lease`.
+and frees the Lease on its way out. Whether it leads is decided by the clock before each write, not
+by a flag: a process that was paused or cut off finds out by itself. An unreachable API server costs
+the leadership and nothing else. The rules are in `kube.lease`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from kube.resources import Resource
 log = logging.getLogger(__name__)
 
 LEASES = Resource("coordination.k8s.io", "v1", "leases")
-REPEATED_AFTER = 300.0  # seconds: the same trouble is told again
+REPEATED_AFTER = 300.0  # seconds after which the same trouble is logged again
 RELEASE_TIMEOUT = 2.0  # seconds; a Lease that is not freed is free after its duration
 
 _NO_ANSWER = (errors.RequestError, TimeoutError)
@@ -32,14 +32,14 @@ Work = Callable[[], Coroutine[object, object, None]]
 
 
 class Place(NamedTuple):
-    """Where the Lease is."""
+    """The namespace and name of the Lease."""
 
     namespace: str
     name: str
 
 
 class Leader(NamedTuple):
-    """Who leads, and what it wants the others to know."""
+    """The leader, and the annotations by which it informs the others."""
 
     identity: str
     annotations: Mapping[str, str]
@@ -47,12 +47,13 @@ class Leader(NamedTuple):
 
 
 def own_identity() -> str:
-    """A name that no other process has, nor this one after a restart."""
+    """A name that is unique to this process; after a restart, it has another."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 def uptime() -> float:
-    """Seconds that pass evenly, also while the machine sleeps, as far as the system can tell."""
+    """Seconds of a monotonic clock that also counts while the machine sleeps, if the system has
+    one."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -77,7 +78,7 @@ class Elector:
         self._is_unsure = True  # the record may not be the one that was seen last
         self._is_claiming = False  # it may be our own claim, whose answer has not come
         self._news = asyncio.Event()
-        self._quiet_until = 0.0  # nothing is complained of, if 0
+        self._quiet_until = 0.0  # 0: no trouble has been logged
 
     @property
     def identity(self) -> str:
@@ -85,11 +86,12 @@ class Elector:
         return self._candidate.identity
 
     def is_leader(self) -> bool:
-        """Whether it may write now; ask directly before each write."""
+        """Whether this process may write now; to be called directly before each write."""
         return self._candidate.is_leader(uptime())
 
     async def run(self, work: Work) -> None:
-        """Campaigns until cancelled; does the work while it leads; frees the Lease at the end."""
+        """Campaigns until it is cancelled; runs the work while this process leads; frees the Lease
+        at the end."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._campaign())
@@ -98,7 +100,7 @@ class Elector:
             await self._release()
 
     async def leaders(self) -> AsyncIterator[Leader | None]:
-        """Who leads now, and then each change of it; None while nobody is known to."""
+        """The leader now, and then after each change; None while no leader is known."""
         told, is_first = None, True
         while True:
             news, found = self._news, self._leader()
@@ -128,7 +130,8 @@ class Elector:
             await asyncio.sleep(timing.retry_period * random.uniform(0.8, 1.0))
 
     async def _step(self) -> None:
-        """Looks, unless nobody else can have written; then takes or renews what may be taken."""
+        """Reads the Lease, unless nobody else can have written it; then takes or renews it if it
+        may."""
         if self._is_unsure or not self.is_leader():
             self._candidate.observe(await self._read(), uptime())
         if self._candidate.may_take(uptime()):
@@ -156,12 +159,12 @@ class Elector:
             if error.code != 409:
                 raise
             self._is_claiming = False
-            return  # somebody was faster; the next look tells who
+            return  # another candidate was faster; the next read shows which
         self._candidate.won(lease.record(found), asked_at, uptime())
         self._is_unsure = self._is_claiming = False
 
     async def _serve(self, work: Work) -> None:
-        """One term after the other."""
+        """Runs the work in each term of this process."""
         while True:
             while not self.is_leader():
                 await self._news.wait()
@@ -206,7 +209,7 @@ class Elector:
             )
 
     def _complain(self, complaint: str) -> None:
-        """Says what is wrong once, however its words change, again after a while, and once that it
+        """Logs a trouble once, even if its message changes, again after a while, and once when it
         is over."""
         if complaint and uptime() >= self._quiet_until:
             log.warning("cannot read or renew the Lease %s: %s", self._path, complaint)
@@ -221,7 +224,7 @@ def _wall_clock() -> str:
 
 
 class Unopposed:
-    """The only instance there is: it always leads."""
+    """The elector of a process without competitors: it always leads."""
 
     def __init__(self, identity: str = "") -> None:
         self.identity = identity or own_identity()

@@ -1,7 +1,7 @@
-"""The two ways in which a request fails, and why: the API server says no, or says nothing.
+"""The two ways in which a request fails: the API server refuses it, or does not answer.
 
 Reasons are those of Kubernetes' `Status` objects (API conventions, "Response Status Kind"), so
-callers compare codes and reasons and never texts.
+callers compare codes and reasons, never messages.
 """
 
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from crds.raw import Raw
 
 
 class Cause(NamedTuple):
-    """One of the things that are wrong with an object that was sent."""
+    """One of the errors in an object that was sent."""
 
     field: str
     message: str
@@ -34,7 +34,7 @@ class Refused(RequestError):  # noqa: N818 - it reads as what it is
     ) -> None:
         super().__init__(f"{code} {reason}: {message}" if reason else f"{code}: {message}")
         self.code = code
-        self.reason = reason  # `Conflict`, `NotFound`, `Expired` …; empty from what is in between
+        self.reason = reason  # `Conflict`, `NotFound`, `Expired` …; empty from a proxy in between
         self.message = message
         self.retry_after = retry_after  # seconds
         self.causes = causes
@@ -45,7 +45,7 @@ class Unreachable(RequestError):  # noqa: N818 - as above
 
 
 def refused(code: int, status: object, retry_after: float | None = None) -> Refused:
-    """What a `Status` object says, or whatever came in its place."""
+    """The error of a `Status` object, or of whatever came in its place."""
     if not raw.is_mapping(status):
         return Refused(code, "", str(status)[:_LONGEST], retry_after)
     details = raw.mapping(status.get("details"))

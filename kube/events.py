@@ -1,9 +1,9 @@
-"""Tells people what happened to an object, where they look for it: Events (events.k8s.io/v1).
+"""Records what happened to objects, as Events (events.k8s.io/v1).
 
-Recording costs nothing and waits for nothing. What is said again within a while is counted and not
-sent again; its name is made from what it says, so another replica, or this one after a restart,
-counts on where the last one stopped. Events are told as well as can be: too many at once, of one
-object or of all, are dropped and counted, and no caller ever learns of it.
+Recording is cheap and never waits. An Event that repeats within a while is counted and not sent
+again; its name is made from its content, so another replica, or this one after a restart, continues
+the count. Events are best effort: too many at once, of one object or of all, are dropped and
+counted, and callers do not notice.
 """
 
 import asyncio
@@ -29,9 +29,9 @@ EVENTS = Resource("events.k8s.io", "v1", "events")
 MOST_WAITING = 1_000
 MOST_REMEMBERED = 10_000
 OF_ONE = Rate(25, 60.0)
-"""Different Events about one object."""
+"""The limit of different Events about one object."""
 OF_ALL = Rate(1_000, 1.0)
-"""Events that are told anew, by one process: with an hour of life, the API server keeps at most
+"""The limit of new Events by one process: as they live for an hour, the API server keeps at most
 4,600 of them."""
 REPEATED_AFTER = 300.0  # seconds: sooner, the same is only counted
 PACE = 0.05  # seconds between two requests
@@ -47,13 +47,13 @@ class Regarding(NamedTuple):
     api_version: str
     kind: str
     namespace: str
-    """Empty for objects of the cluster."""
+    """Empty for cluster-scoped objects."""
     name: str
     uid: str = ""
 
 
 class Occurrence(NamedTuple):
-    """What happened. Two that are equal are one that happened twice."""
+    """What happened. Two equal ones are the same Event that happened twice."""
 
     regarding: Regarding
     type: Literal["Normal", "Warning"]
@@ -66,7 +66,7 @@ class Occurrence(NamedTuple):
 
 
 class Reporter(NamedTuple):
-    """Who tells."""
+    """The reporting controller."""
 
     controller: str
     """The name of a program, such as `projectcontour.io/contour`."""
@@ -94,7 +94,7 @@ class Recorder:
         self._failures = 0
 
     def record(self, found: Occurrence) -> None:
-        """Tells it, soon. Never waits and never fails."""
+        """Queues an Event. Never waits and never fails."""
         if found in self._times:
             self._times[found] += 1
         elif len(self._times) >= MOST_WAITING or not self._may_be_told(found):
@@ -108,7 +108,8 @@ class Recorder:
         return self._budgets.spend(found.regarding, monotonic())
 
     async def run(self) -> None:
-        """Until it is cancelled; what is not sent by then stays for the next run."""
+        """Sends Events until it is cancelled; those that are not sent by then stay for the next
+        run."""
         while True:
             found = await self._queue.get()
             times, delay = self._times[found], 0.0
@@ -138,7 +139,7 @@ class Recorder:
             self._told.popitem(last=False)
 
     async def _create(self, found: Occurrence, times: int) -> int:
-        """How often it has happened by now, by the Event."""
+        """Creates the Event; how often it has happened, with the count of one that exists."""
         body = event(found, self._reporter, _wall_clock())
         collection = EVENTS.path(_namespace(found))
         try:
@@ -152,9 +153,9 @@ class Recorder:
         return times
 
     async def _count_on(self, found: Occurrence, times: int) -> int:
-        """Somebody has told it before: another replica, or this program before it was restarted.
+        """Continues the count of an Event by another replica, or by this program before a restart.
 
-        What a patch answers tells how often, so nobody needs the right to read Events for this.
+        The answer to a patch has the count, so no right to read Events is needed.
         """
         series = {"lastObservedTime": _wall_clock()}
         try:
@@ -179,7 +180,7 @@ class Recorder:
         return True
 
     async def _failed(self, found: Occurrence, error: errors.RequestError) -> None:
-        """Waits if it may go better later; else it is not told."""
+        """Waits if a later attempt may succeed; otherwise drops the Event."""
         if isinstance(error, errors.Refused) and error.code < 500 and error.code != 429:
             self.dropped += 1
             del self._times[found]
@@ -194,7 +195,7 @@ class Recorder:
 
 
 def event(found: Occurrence, reporter: Reporter, now: str) -> Raw:
-    """The Event that tells it for the first time."""
+    """The Event for the first occurrence."""
     regarding = {
         "apiVersion": found.regarding.api_version,
         "kind": found.regarding.kind,
@@ -226,7 +227,7 @@ def _cut(note: str) -> str:
 
 
 def _namespace(found: Occurrence) -> str:
-    """Those about objects of the cluster are where the API server wants them."""
+    """The namespace of an Event; for cluster-scoped objects the one that the API server demands."""
     return found.regarding.namespace or "default"
 
 

@@ -1,7 +1,7 @@
-"""How a collection is doing that is followed: in which state, since when, and who has to be told.
+"""The health of a reflector: its state, since when, and when trouble is reported.
 
-For `kube.reflector`, which knows what happens to it; read by health, metrics and people. What
-passes by itself within a moment is seen in the state, and is no trouble to anybody.
+Updated by `kube.reflector`; read by health checks, metrics and people. A failure that passes by
+itself within a moment is visible in the state, but not reported as trouble.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ Phase = Literal["starting", "current", "failing", "denied", "absent"]
 
 @dataclass(slots=True)
 class State:
-    """Plain values, of this moment."""
+    """The current state, as plain values."""
 
     phase: Phase = "starting"
-    reason: str = ""  # why it is not current
-    trouble: str = ""  # the same, if it has been so for a while
-    is_listed: bool = False  # it has been, and its objects are known
+    reason: str = ""  # why the phase is not `current`
+    trouble: str = ""  # the reason, once it has lasted for the grace
+    is_listed: bool = False  # the list has succeeded, so its objects are known
     objects: int = 0
     events: int = 0
     bytes: int = 0  # of the events
@@ -30,12 +30,12 @@ class State:
     failures: int = 0
     last_event: float | None = None  # by the clock of the event loop
     event: int = 0  # resourceVersion of the newest event since the last list; 0 if there was none
-    known: int = 0  # the resourceVersion up to which everything is known; 0 if nobody can tell
+    known: int = 0  # the resourceVersion up to which everything is known; 0 if that is not known
 
 
 class Health:
-    """Keeps the phase of a state, and tells of trouble once for each illness: as soon as it has
-    lasted for the grace, however long the pause until the next attempt is."""
+    """Keeps the phase of a state, and reports each trouble once: as soon as it has lasted for the
+    grace, however long the pause until the next attempt is."""
 
     def __init__(self, state: State, grace: float, tell: Callable[[str], None]) -> None:
         self._state = state
@@ -45,15 +45,15 @@ class Health:
         self._timer: asyncio.TimerHandle | None = None
 
     def is_well(self) -> None:
-        """It is being watched."""
+        """The collection is being watched."""
         self._recover("current", "")
 
     def is_absent(self, reason: str) -> None:
-        """There is nothing to watch."""
+        """The resource is not served."""
         self._recover("absent", reason)
 
     def is_ill(self, error: errors.RequestError) -> None:
-        """Something that was asked for was not had."""
+        """A request has failed."""
         state, loop = self._state, asyncio.get_running_loop()
         is_denied = isinstance(error, errors.Refused) and error.code in {401, 403}
         phase: Phase = "denied" if is_denied else "failing"
@@ -67,7 +67,7 @@ class Health:
             self._report(state.reason)
 
     def close(self) -> None:
-        """Nothing is told any more."""
+        """Reports nothing any more."""
         if self._timer is not None:
             self._timer.cancel()
 

@@ -1,8 +1,8 @@
 """Access by a kubeconfig: contexts, client certificates, tokens, exec plugins, OIDC.
 
-The file is understood by the kubernetes client, which costs 20 MB and 0.2 s to import: only those
-pay who use one. It is read again when its plugin's credentials expire or the API server refuses
-them, so certificates and token files that it names may be replaced while we run.
+The file is read by the kubernetes client, which costs 20 MB and 0.2 s to import, so it is imported
+only if a kubeconfig is used. It is read again when its plugin's credentials expire or the API
+server refuses them, so certificates and token files that it names may be replaced while we run.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class Kubeconfig:
         self._loader: Any = None
 
     async def credentials(self, refused: Credentials | None = None) -> Credentials:
-        """What the file gave last, unless that has expired or been refused."""
+        """The last credentials of the file, unless they have expired or been refused."""
         async with self._lock:
             known = self._credentials
             if known is None or known is refused or self._is_expired():

@@ -1,8 +1,8 @@
-"""A client for everything that a leader runs: it writes only while this process leads.
+"""A client for the work of a leader: it writes only while this process leads.
 
-The clock is asked directly before each write, and again when its body is sent, since opening a
-connection may take any time: a process that was paused or cut off finds out here, whatever it was
-about to do. A write ends before anybody else can lead.
+The clock is read directly before each write, and again when its body is sent, since opening a
+connection may take any time: here a process that was paused or cut off notices it. A write ends
+before any other process can lead.
 """
 
 from collections.abc import Callable
@@ -16,11 +16,11 @@ WRITE_TIMEOUT = 4.0
 
 
 class NotLeading(errors.RequestError):
-    """Another process leads, or may do so at any moment."""
+    """This process does not lead: another one does, or may do so at any moment."""
 
 
 class Client(client.Client):
-    """Shares the connections of an open client, and reads like it."""
+    """Uses the connections of an open client; reads are not restricted."""
 
     def __init__(self, opened: client.Client, is_leader: Callable[[], bool]) -> None:
         super().__init__(opened.access, opened.user_agent)
@@ -30,7 +30,7 @@ class Client(client.Client):
 
     @property
     def connections(self) -> session.Session:
-        """Those of the other client, which also opens and closes them."""
+        """The session of the other client, which also opens and closes it."""
         return self._opened.connections
 
     async def _write(self, request: Request, timeout: float = TIMEOUT) -> Raw:

@@ -1,4 +1,4 @@
-"""Who may lead, and until when: one candidate's side of an election over a Lease, without I/O.
+"""The rules of leader election by a Lease, for one candidate: who may lead, until when. No I/O.
 
 The rules are those of Kubernetes' leader election: whoever replaces the Lease's record first holds
 it, and others take it over when the record has not changed for its duration. What differs is that
@@ -30,7 +30,7 @@ class Timing(NamedTuple):
     renew_deadline: float = 10.0
     """How long a renewal lasts for the leader itself."""
     retry_period: float = 2.0
-    """Between two attempts."""
+    """The time between two attempts."""
 
 
 KUBERNETES = Timing()
@@ -38,9 +38,9 @@ KUBERNETES = Timing()
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What a Lease says; two that differ in anything are two signs of life."""
+    """The content of a Lease; any change of it is a sign of life."""
 
-    holder: str = ""  # nobody, if empty
+    holder: str = ""  # empty: nobody
     duration: float = 0.0
     transitions: int = 0
     renewed: str = ""  # for people; compared, never calculated with
@@ -51,7 +51,7 @@ class Record:
 
 @dataclass(slots=True)
 class Candidate:
-    """One that wants to lead. Every time is a reading of the same monotonic clock."""
+    """A process that wants to lead. Every time is a reading of the same monotonic clock."""
 
     identity: str  # of this process alone: a restarted one is another
     timing: Timing = KUBERNETES
@@ -61,7 +61,7 @@ class Candidate:
     _leads_until: float = field(default=-inf, init=False)
 
     def is_leader(self, now: float) -> bool:
-        """Whether it may act now; nobody else does."""
+        """Whether this candidate leads now; then no other one does."""
         return now < self._leads_until
 
     @property
@@ -70,14 +70,15 @@ class Candidate:
         return self._leads_until
 
     def holder(self, now: float) -> Record | None:
-        """The record of whoever leads, as far as can be told from here."""
+        """The record of the leader, as far as this candidate knows; None if no leader is known."""
         found = self.seen
         if found is None or not found.holder or self._is_stale(found, now):
             return None
         return found if found.holder != self.identity or self.is_leader(now) else None
 
     def observe(self, found: Record | None, now: float) -> None:
-        """The record was read. A Lease that is gone says nothing new of its last holder."""
+        """Takes a record that was read. A Lease that is gone says nothing new about its last
+        holder."""
         if found is None:
             self.seen = replace(self.seen, version="") if self.seen is not None else None
         elif found != self.seen:
@@ -86,7 +87,8 @@ class Candidate:
             self._leads_until = -inf
 
     def may_take(self, now: float) -> bool:
-        """Whether the record may be replaced: it is free, its own, or a sign of no life."""
+        """Whether the record may be replaced: it is free, its own, or has not changed for its
+        duration."""
         found = self.seen
         if found is None or found.holder in ("", self.identity):
             return True
@@ -107,13 +109,14 @@ class Candidate:
         )
 
     def won(self, record: Record, asked_at: float, now: float) -> None:
-        """The claim that was asked for at that time has been accepted as this record."""
+        """Takes the record with which the API server accepted the claim that was sent at
+        `asked_at`."""
         self.observe(record, now)
         if record.holder == self.identity:
             self._leads_until = asked_at + self.timing.renew_deadline
 
     def resign(self, wall_clock: str) -> Record | None:
-        """Ceases to lead at once; the record that frees the Lease, if it was held."""
+        """Ceases to lead at once; returns the record that frees the Lease, if it was held."""
         self._leads_until = -inf
         if self.seen is None or self.seen.holder != self.identity:
             return None
@@ -124,7 +127,7 @@ class Candidate:
 
 
 def record(lease: object) -> Record:
-    """What a Lease says; whatever somebody else wrote into it, or answered in its place."""
+    """The record in a Lease; tolerates whatever others wrote into it, or answered in its place."""
     metadata, spec = raw.mapping(raw.at(lease, "metadata")), raw.mapping(raw.at(lease, "spec"))
     annotations = raw.mapping(metadata.get("annotations"))
     transitions, duration = spec.get("leaseTransitions"), spec.get("leaseDurationSeconds")
@@ -140,14 +143,14 @@ def record(lease: object) -> Record:
 
 
 def written(found: Record, namespace: str, name: str) -> Raw:
-    """The Lease that says so (coordination.k8s.io/v1)."""
+    """The Lease with this record (coordination.k8s.io/v1)."""
     metadata: Raw = {"name": name, "namespace": namespace}
     if found.version:
         metadata["resourceVersion"] = found.version
     if found.annotations:
         metadata["annotations"] = dict(found.annotations)
     spec: Raw = {
-        # An empty name is refused by newer API servers; nobody is said by leaving it out.
+        # Newer API servers refuse an empty name; without a holder, the field is left out.
         "holderIdentity": found.holder or None,
         "leaseDurationSeconds": int(found.duration) or 1,
         "leaseTransitions": found.transitions,

@@ -20,16 +20,16 @@ class Page(NamedTuple):
     version: str
     """The resourceVersion of the list."""
     token: str
-    """Where the next page begins; empty after the last."""
+    """The continue token of the next page; empty after the last."""
 
 
 class Wish(NamedTuple):
-    """A list that is asked for."""
+    """The parameters of a list."""
 
     path: str
     params: Mapping[str, str]
     limit: int
-    """Of objects a page; 0: everything is one page."""
+    """The most objects of a page; 0: everything is one page."""
     timeout: float
     """Seconds for each page."""
 

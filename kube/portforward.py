@@ -1,4 +1,4 @@
-"""A connection to a port of a pod, through the API server: what `kubectl port-forward` does.
+"""A connection to a port of a pod through the API server, as `kubectl port-forward` makes it.
 
 The API server passes a WebSocket on to the kubelet of the pod's node, which connects to the port on
 the loopback interface of the pod. The protocol is `v4.channel.k8s.io`: each message begins with the
@@ -7,8 +7,8 @@ first message of a channel is the number of the port (Kubernetes, `pkg/kubelet` 
 `staging/src/k8s.io/kubelet/pkg/cri/streaming/portforward/websocket.go`). It takes the right to
 create `pods/portforward`.
 
-On aiohttp and not by `kubernetes.stream`: that one is the synchronous half of the library, so the
-kubeconfig and its exec plugin would be read twice, and it copies what waits with every write.
+It uses aiohttp and not `kubernetes.stream`: that is the synchronous half of the library, so the
+kubeconfig and its exec plugin would be read twice, and it copies its buffer with every write.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ _CHUNK = 1 << 16  # bytes
 async def opened(
     client: Client, namespace: str, pod: str, port: int
 ) -> AsyncGenerator[socket.socket]:
-    """A socket at whose other end is the port; it may be used by another thread.
+    """A socket that is connected to the port; another thread may use it.
 
-    Raises `errors.RequestError` if the API server or the kubelet refuses it; also at the end, if
-    the port could not be reached: then the socket gives nothing.
+    Raises `errors.RequestError` if the API server or the kubelet refuses it; also on exit, if the
+    port could not be reached: then nothing could be read from the socket.
     """
     path = PODS.path(namespace, pod, "portforward")
     messages = await _connected(client, path, port)

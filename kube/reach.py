@@ -1,10 +1,10 @@
-"""Whether an API server answers: for those who wait until it does again, or must know for how long
-it has not.
+"""Whether an API server answers, for callers that wait until it does again, or need to know for how
+long it has not.
 
-Any answer to any request of one client counts, and so does every line of a watch. A server is
-silent from the moment on in which something is asked and nothing comes; who asks nothing learns
-nothing, so somebody has to ask regularly (a leader election does). An answer of 5xx is none:
-it comes from what stands before a server that is away, or from one that cannot serve.
+Any answer to any request of one client counts, and so does every line of a watch. A server counts
+as silent from the moment at which a request is sent and not answered; without requests nothing is
+noticed, so something has to send them regularly (leader election does). An answer of 5xx does not
+count: it comes from a proxy before an unreachable server, or from one that cannot serve.
 """
 
 import asyncio
@@ -13,21 +13,21 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 Cut = Callable[[float, int], None]
-"""Ends every connection made before a time of the event loop, but not that of this descriptor."""
+"""Closes every connection made before a time of the event loop, except that of this descriptor."""
 
 
 def _nothing(_: float, __: int) -> None:
-    """There are no connections."""
+    """The `Cut` of a client without connections."""
 
 
 class Reach:
-    """What one client notices of its server. Times are those of the event loop, in seconds."""
+    """Whether the server of one client answers. Times are those of the event loop, in seconds."""
 
     def __init__(self, outage: float = 3.0, dead: float = 10.0, spread: float = 1.0) -> None:
-        """A silence is an outage from so many seconds on: after a shorter one no pause has grown
-        long enough to be cut short. From `dead` seconds on connections are not believed to have
-        outlived it; a server that is only slow must not have to open all watches again. Those who
-        wait come back spread over so many seconds."""
+        """A silence of at least `outage` seconds is an outage: after a shorter one, no pause has
+        grown long enough to be cut short. After `dead` seconds of silence, connections are assumed
+        to be broken; with a server that is only slow, watches must not all be opened again. Waiting
+        callers return spread over `spread` seconds."""
         self.outage = outage
         self.dead = dead
         self.spread = spread
@@ -35,15 +35,15 @@ class Reach:
         self._open = 0  # requests under way
         self._returned = asyncio.Event()
         self.cut: Cut = _nothing
-        """What is done with connections that have seemingly outlived a long outage. What was sent
-        over them meanwhile is lost, or comes when a retransmission does; watches must not wait for
+        """Closes connections that seem to have survived a long outage. Data that was sent over them
+        meanwhile is lost, or arrives with a later retransmission; watches must not wait for
         that."""
         self.outages = 0
-        """How many are over."""
+        """The number of outages that have ended."""
 
     @property
     def silence(self) -> float:
-        """For how many seconds it has answered nothing that was asked."""
+        """The seconds for which nothing that was asked has been answered."""
         return 0.0 if self._silent_since is None else _now() - self._silent_since
 
     @contextmanager
@@ -67,7 +67,8 @@ class Reach:
             self.cut(since, by)
 
     async def pause(self, seconds: float) -> bool:
-        """Waits so long, or until an outage is over and a moment more; whether one was."""
+        """Waits so many seconds, or until a moment after the end of an outage; whether one has
+        ended."""
         deadline = _now() + seconds
         try:
             async with asyncio.timeout(seconds):

@@ -1,9 +1,9 @@
-"""Follows one collection of objects for ever: a list, then a watch, and again whatever happens.
+"""Follows one collection of objects: lists it, then watches it, and starts again after any failure.
 
-For callers that must know what is there now. They get only what has changed (`versioncache`). The
-ends of a watch differ: after an orderly end or a lost connection it goes on where it was, a version
-that has expired or gone back makes a new list, a right that is missing is asked for again slowly,
-and a resource that is not served any more has no objects until it is served again.
+For callers that need the current objects. They get only changes (`versioncache`). What follows the
+end of a watch depends on its cause: after an orderly end or a lost connection it continues where it
+was; an expired version, or one that has gone back, makes a new list; a missing right is retried
+slowly; and a resource that is no longer served has no objects until it is served again.
 """
 
 import asyncio
@@ -26,10 +26,10 @@ class EventHandler(Protocol):
         """These objects are new, changed or gone."""
 
     def on_error(self, message: str) -> None:
-        """Why the collection has not been followed for a while; empty: all is well again."""
+        """Why the collection could not be followed for a while; empty: it is followed again."""
 
 
-MOST_BROKEN = 3  # watches in a row that end in nonsense, before a list is the way out
+MOST_BROKEN = 3  # broken watches in a row after which a new list is made
 
 
 class Timings(NamedTuple):
@@ -39,29 +39,29 @@ class Timings(NamedTuple):
     longest_pause: float = 8.0
     idle: float = 70.0  # an API server sends a bookmark about every minute
     listing: float = LIST_TIMEOUT  # for one page
-    check: float = 10.0  # for asking how far a server is
+    check: float = 10.0  # for reading the current resourceVersion of a server
     shortest_watch: float = 290.0
     longest_watch: float = 590.0
-    calm: float = 5.0  # a watch that lived as long was a good one
+    calm: float = 5.0  # a watch that lasted this long counts as successful
     absent: float = 3.0  # until discovery is asked again
-    denied: float = 10.0  # until a right is asked for again
-    grace: float = 5.0  # a starting API server refuses what it will allow
+    denied: float = 10.0  # until a forbidden request is tried again
+    grace: float = 5.0  # a starting API server may refuse what it will permit later
     audit: float = 3600.0  # a new list though nothing seems wrong
     page: int = 500  # objects
 
 
 class Collection(NamedTuple):
-    """What is followed."""
+    """The collection to follow."""
 
     wanted: Wanted
     namespace: str = ""
     """Empty for all namespaces."""
     params: Mapping[str, str] = MappingProxyType({})
-    """Selectors, which leave out what would only be thrown away."""
+    """Selectors, so that objects nobody needs are not sent."""
 
 
 class Reflector:
-    """Tells all objects of a collection, and everything that becomes of them."""
+    """Reports all objects of a collection to a handler, and every change of them."""
 
     def __init__(
         self,
@@ -73,11 +73,12 @@ class Reflector:
     ) -> None:
         self.state = health.State()
         self.resource: Resource | None = None
-        """What is followed; None while it is not served."""
+        """The resource that is followed; None while it is not served."""
         self.settled = asyncio.Event()
-        """Listed, or known to be absent or denied: nobody has to wait for it any more."""
+        """Set once the collection is listed, or known to be absent or denied."""
         self.on_presence: Callable[[bool], None] = lambda _: None
-        """Is told whether the server has the resource, before what that does to its objects."""
+        """Called with whether the server has the resource, before the resulting changes of its
+        objects."""
         self._client = client
         self._discovery = discovery
         self._wanted, self._namespace, self._params = collection
@@ -101,23 +102,23 @@ class Reflector:
             self._health.close()
 
     async def _attempt(self) -> None:
-        """One turn, and the pause after it."""
+        """One list or watch, and the pause after it."""
         try:
             await self._rest(await self._turn())
         except errors.RequestError as error:
             pause = self._failed(error)
             if isinstance(error, errors.Refused) and error.retry_after is not None:
-                await asyncio.sleep(pause)  # as it was told
+                await asyncio.sleep(pause)  # as the server demands
             else:
                 await self._rest(pause)
 
     async def _rest(self, pause: float) -> None:
-        """Waits for the next turn; not longer than the server is away."""
+        """Waits for the next turn, but not beyond the end of an outage of the server."""
         if pause and await self._client.reach.pause(pause):
             self._backoff.reset()
 
     async def _turn(self) -> float:
-        """Lists if need be and watches until that ends; how long to wait then."""
+        """Lists if needed, and watches until that ends; returns how long to wait then."""
         if self.resource is None:
             await self._locate()
         if self.resource is None:
@@ -137,7 +138,8 @@ class Reflector:
             self.resource, self._is_guess = self._wanted.resources[0], True
 
     def _vanish(self) -> float:
-        """At the second look: a starting API server may not know yet all that it will serve."""
+        """Drops the objects of a resource that is not served, at the second look: a starting API
+        server may not know all of its resources yet."""
         self.resource, self._is_due = None, True
         if len(self._cache) == 0 or self._is_missed:
             self.on_presence(False)
@@ -150,7 +152,8 @@ class Reflector:
         return backoff.jittered(self._timings.absent)
 
     async def _list(self, path: str) -> None:
-        """A page that expires starts it again; if that is of no use, all comes as one page."""
+        """Lists the collection. If a page expires, it starts again; if that fails, too, as one
+        page."""
         for limit in (self._timings.page, self._timings.page, 0):
             try:
                 await self._read_pages(path, limit)
@@ -178,8 +181,8 @@ class Reflector:
 
     async def _has_gone_back(self, path: str) -> bool:
         """Whether the server was restored from a backup: its watches would be silent until it has
-        caught up with us. It answers, so nothing has to be waited for before it is listed."""
-        # A right may be to one name only. A label selector would have everything looked at.
+        caught up with our version. It answers, so the list can follow at once."""
+        # A right may be for one name only. With a label selector the server would read everything.
         fields = {key: it for key, it in self._params.items() if key == "fieldSelector"}
         params = {**fields, "limit": "1"}
         found = await self._client.get(path, params, timeout=self._timings.check)
@@ -221,7 +224,7 @@ class Reflector:
                 self.state.bytes += event.size
                 if (found := self._news(event)) is not None:
                     news.append(found)
-        finally:  # what the ledger has noted must be told, whatever comes behind it
+        finally:  # what the cache has taken must be reported, whatever follows
             self._tell(news)
 
     def _news(self, event: watching.Event) -> versioncache.Delta | None:
@@ -246,7 +249,7 @@ class Reflector:
         )
 
     def _failed(self, error: errors.RequestError) -> float:
-        """What has to be done otherwise next time, and how long to wait before."""
+        """Decides what the next turn has to do differently; returns how long to wait before it."""
         self._health.is_ill(error)
         if isinstance(error, errors.Refused):
             return self._refused(error)
@@ -271,7 +274,8 @@ class Reflector:
         return self._backoff.next(min(error.retry_after or 0.0, self._timings.longest_watch))
 
     def _denied(self, error: errors.Refused) -> float:
-        """What was listed stays; once it is clear that nothing will be, nobody waits for it."""
+        """Objects that were listed stay; once a lasting denial is clear, nothing waits for the
+        list."""
         self._is_due = True
         if not self.state.trouble:
             return self._backoff.next()

@@ -1,7 +1,7 @@
-"""What an API server calls a resource, and the paths below which it is found.
+"""Resources of an API server, and their paths.
 
-For everybody who asks an API server for something (Kubernetes API concepts, "Resource URIs"). Which
-kinds there are is known elsewhere: to this package a resource is four words.
+For all requests to an API server (Kubernetes API concepts, "Resource URIs"). The kinds are defined
+elsewhere: in this package a resource is group, version, name and scope.
 """
 
 from typing import NamedTuple
@@ -18,16 +18,16 @@ class Resource(NamedTuple):
 
     @property
     def api_version(self) -> str:
-        """As objects of it say of themselves."""
+        """The `apiVersion` of its objects."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def root(self) -> str:
-        """Where all resources of its group and version are."""
+        """The path of all resources of its group and version."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Of the collection, of an object in it, or of a part of that object.
+        """The path of the collection, of an object in it, or of a subresource of that object.
 
         Without a namespace the collection is that of all namespaces.
         """

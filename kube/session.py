@@ -1,4 +1,4 @@
-"""One request on the wire, with credentials that are newest; a 401 makes it try once with newer.
+"""Sends single requests, with the newest credentials; after a 401 it retries once with newer ones.
 
 For `kube.client`, which knows what requests mean. Whatever goes wrong below HTTP is Unreachable.
 """
@@ -20,7 +20,7 @@ from kube.reach import Reach
 from kube.sockets import Sockets
 
 CONNECT_TIMEOUT = 10.0  # seconds
-READ_AHEAD = 1 << 20  # bytes of an answer that wait in memory
+READ_AHEAD = 1 << 20  # bytes of an answer that are buffered
 
 
 class Request(NamedTuple):
@@ -32,8 +32,8 @@ class Request(NamedTuple):
     body: bytes | None = None
     content_type: str = "application/json"
     permit: Callable[[], bool] | None = None
-    """Asked again in the moment in which the body is sent: until there is a connection, a process
-    may have been stopped for any time."""
+    """Called again when the body is sent: while it waited for a connection, the process may have
+    been paused for any time."""
 
 
 class Session:
@@ -43,7 +43,7 @@ class Session:
         self._access = access
         self._reach = reach
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
-        # What is not packed needs no unpacking, and this network is rarely a slow one.
+        # Without compression nothing has to be decompressed, and this network is rarely slow.
         headers["Accept-Encoding"] = "identity"
         self._sockets = Sockets()
         reach.cut = self._sockets.cut
@@ -53,7 +53,7 @@ class Session:
         )
 
     async def close(self) -> None:
-        """Cuts whatever is under way."""
+        """Aborts all requests."""
         await self._session.close()
         await self._sockets.close()
 
@@ -73,7 +73,7 @@ class Session:
     async def response(
         self, request: Request, timeout: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
-        """The head of an answer; to newer credentials if it would be a 401 otherwise."""
+        """The head of an answer; after a 401, that of a retry with newer credentials."""
         credentials = await self._credentials()
         response = await self._sent(request, credentials, timeout)
         if response.status != 401:
@@ -138,7 +138,8 @@ class Session:
 
 
 class _Permitted(payload.BytesPayload):
-    """A body that is not sent any more once it may not be: the API server gets half a request."""
+    """A body that is sent only while that is permitted; otherwise the API server gets half a
+    request."""
 
     def __init__(self, body: bytes, permit: Callable[[], bool]) -> None:
         super().__init__(body)
@@ -160,7 +161,7 @@ def _body(request: Request) -> bytes | _Permitted | None:
 
 @contextmanager
 def as_failures(path: str) -> Generator[None]:
-    """What can go wrong with a connection, in the words of this package."""
+    """Turns errors of a connection into those of this package."""
     try:
         yield
     except TimeoutError:
@@ -171,7 +172,7 @@ def as_failures(path: str) -> Generator[None]:
 
 
 async def refusal(response: aiohttp.ClientResponse) -> errors.Refused:
-    """What an answer with an error says."""
+    """The error in an answer."""
     body = await response.read()
     try:
         status = texts.value(body)
@@ -181,21 +182,22 @@ async def refusal(response: aiohttp.ClientResponse) -> errors.Refused:
 
 
 def descriptor(of: aiohttp.ClientResponse) -> int:
-    """Of the socket over which an answer comes; -1 if all of it has come."""
+    """The descriptor of the socket of an answer; -1 if it has arrived completely."""
     transport = of.connection.transport if of.connection is not None else None
     found = transport.get_extra_info("socket") if transport is not None else None
     return -1 if found is None else int(found.fileno())
 
 
 def cut(response: aiohttp.ClientResponse) -> None:
-    """Ends what would go on, without waiting for the other side to say goodbye."""
+    """Aborts an answer, without waiting for the other side to close the connection."""
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
 
 
 def _seconds(text: str | None) -> float | None:
-    """API servers send seconds; what is in between may send a date, which is of another clock."""
+    """The seconds of a Retry-After. Proxies may send a date, which is of another clock and
+    ignored."""
     try:
         return max(0.0, float(text)) if text else None
     except ValueError:

@@ -1,8 +1,8 @@
-"""From the bytes of an answer to values and lines, whatever they hold.
+"""Parses the bytes of an answer to JSON values and lines, whatever they contain.
 
-An API server sends sound UTF-8, so one fast parser is enough, until an object does not: then a
-lenient one reads it, and the broken text is a matter of that object alone. Lines may be longer
-than any buffer (an object has up to 1.5 MB), so they are cut here from what arrives.
+An API server sends valid UTF-8, for which a fast parser is enough. If an object does not have it, a
+lenient parser reads it, so that the broken text affects only that object. Lines may be longer than
+any buffer (an object has up to 1.5 MB), so they are assembled here.
 """
 
 import json
@@ -28,7 +28,7 @@ def value(body: bytes) -> object:
 
 
 async def lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
-    """Lines without their ends, those that arrived in one piece together."""
+    """Lines without line breaks; those that arrive together are yielded together."""
     begun: list[bytes] = []
     async for chunk in chunks:
         first, *rest = chunk.split(b"\n")

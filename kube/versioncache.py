@@ -1,7 +1,7 @@
-"""What is known of one collection of objects, and what each list or event of a watch adds to it.
+"""The versions of the objects of one collection, updated by lists and events of watches.
 
-Pure: it turns what an API server says into what is really new. Events may come twice or out of
-order; what a list does not hold is gone. ResourceVersions of one collection are compared as
+Pure: it turns answers of an API server into real changes. Events may come twice or out of order; an
+object that a list does not have is gone. ResourceVersions of one collection are compared as
 integers (Kubernetes API concepts, "Resource versions": documented since 1.35, and true of etcd from
 the beginning); any that are not integers are only compared for equality.
 """
@@ -15,7 +15,7 @@ from kube import errors
 
 Version = int | str
 
-MOST_GONE = 1000  # deleted objects of which an event may come late
+MOST_GONE = 1000  # deleted objects that are kept, as an event about them may come late
 
 
 class Key(NamedTuple):
@@ -33,7 +33,7 @@ class Delta(NamedTuple):
 
 
 class WentBack(errors.RequestError):
-    """The server knows less than it has told: it was restored from an older state."""
+    """The server has an older version than before: it was restored from an older state."""
 
 
 class VersionCache:
@@ -54,19 +54,20 @@ class VersionCache:
         return str(self._position)
 
     def reach(self, version: str) -> None:
-        """The server is at this version. Raises WentBack if it had been further."""
+        """Notes that the server is at this version. Raises WentBack if it was at a newer one
+        before."""
         reached = _version(version)
         if _is_older(reached, self._position):
             self._is_doubtful = True
             raise WentBack(f"the resourceVersion decreased from {self._position} to {reached}")
 
     def bookmark(self, version: str) -> None:
-        """Everything up to this version has been told."""
+        """Notes that everything up to this version is known."""
         self.reach(version)
         self._position = _version(version)
 
     def changed(self, found: Raw) -> Delta | None:
-        """An object is said to be there; nothing if that is not news."""
+        """An event says that an object exists; returns nothing if that is known."""
         key, version = _identity(found)
         if key is None:
             return None
@@ -79,7 +80,8 @@ class VersionCache:
         return Delta(key, found)
 
     def deleted(self, found: Raw) -> Delta | None:
-        """An object is said to be gone; nothing if another of its name is there by now."""
+        """An event says that an object is gone; returns nothing if another of its name exists by
+        now."""
         key, version = _identity(found)
         if key is None:
             return None
@@ -129,7 +131,7 @@ class Listing:
 
     def __init__(self, versions: dict[Key, Version], is_from_before: bool) -> None:
         self._versions = versions
-        # In another history the same version may be that of another content.
+        # After a restore, the same version may be that of another content.
         self._is_from_before = is_from_before
         self.seen: set[Key] = set()
 
@@ -148,7 +150,7 @@ class Listing:
 
 
 def _identity(found: Raw) -> tuple[Key | None, Version]:
-    """No key, if it is no object that could have a name."""
+    """The key and version of an object; no key if it has no valid name."""
     metadata = found.get("metadata")
     if not raw.is_mapping(metadata):
         return None, ""
@@ -159,7 +161,7 @@ def _identity(found: Raw) -> tuple[Key | None, Version]:
 
 
 def number(text: str) -> int:
-    """A resourceVersion as a number; 0 if it is none."""
+    """A resourceVersion as an integer; 0 if it is none."""
     found = _version(text)
     return found if isinstance(found, int) else 0
 

@@ -1,7 +1,7 @@
-"""One watch, from its first event to its end: lines become events, or the reason why it broke.
+"""One watch: turns its lines into events, and raises if it breaks.
 
-The wire format is that of Kubernetes API concepts, "Efficient detection of changes". What an event
-means for what is known is `versioncache`; what to do when a watch ends is `reflector`.
+The wire format is that of Kubernetes API concepts, "Efficient detection of changes". Elsewhere:
+what an event changes (`versioncache`), what to do when a watch ends (`reflector`).
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -24,13 +24,14 @@ class Event(NamedTuple):
 
 
 class Broken(errors.RequestError):
-    """The server has said something that means nothing; events may have been lost in it."""
+    """The server has sent something that is no event; events may have been lost."""
 
 
 async def events(
     client: Client, path: str, params: Mapping[str, str], idle: float
 ) -> AsyncGenerator[list[Event], None]:
-    """Nothing as soon as the watch is open; then those that arrive at once together."""
+    """Yields an empty batch as soon as the watch is open; then events, those that arrive together
+    in one batch."""
     async with client.stream(path, params, idle) as lines:
         yield []
         async for arrived in lines:
@@ -66,7 +67,7 @@ def _event(line: bytes) -> Event:
 
 
 def _error(status: Raw) -> errors.RequestError:
-    """Only a Gone says where to go on: with a new list."""
+    """The exception for an error event; only a Gone demands a new list."""
     refused = errors.refused(_code(status), status)
     return refused if refused.code == 410 else Broken(f"the API server ended the watch: {refused}")
 

@@ -1,9 +1,9 @@
 """The work queue of a controller, as client-go has it: keys that are to be reconciled.
 
-A key is in the queue once, however often it is added, and is processed by one worker at a time. It
-says that something may have changed, not what. A key whose reconciliation fails is added again
-after a backoff; one that succeeds is added again after a long while, for what no event tells of,
-such as certificates that grow old.
+A key is in the queue once, however often it is added, and is processed by one worker at a time. A
+key in the queue says that something may have changed, not what. A key whose reconciliation fails is
+added again after a backoff; one that succeeds is added again after a long while, for changes
+without an event, such as certificates that age.
 """
 
 import asyncio
@@ -28,7 +28,8 @@ FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 15.0  # seconds
 
 
 class Requeue(errors.RequestError):
-    """The key is to be reconciled again though nothing has failed: something is waited for."""
+    """Raised to have a key reconciled again although nothing failed, because something is waited
+    for."""
 
 
 def _now() -> float:
@@ -36,7 +37,7 @@ def _now() -> float:
 
 
 class WorkQueue(Generic[Key]):
-    """Keys that wait, those that are due first."""
+    """A queue of keys, ordered by when they are due."""
 
     def __init__(self, clock: Callable[[], float] = _now) -> None:
         self._clock = clock
@@ -52,7 +53,7 @@ class WorkQueue(Generic[Key]):
         return len(self._due) + sum(it not in self._due for it in self._processing)
 
     def add(self, key: Key, delay: float = 0.0) -> None:
-        """The key is due after so many seconds, or earlier if it was due earlier already."""
+        """Makes the key due after so many seconds, or earlier if it already was due earlier."""
         due = self._clock() + delay
         if due < self._due.get(key, inf):
             self._due[key] = due
@@ -60,7 +61,7 @@ class WorkQueue(Generic[Key]):
                 self._push(key)
 
     def pop(self) -> Key | None:
-        """The key that has been due longest; None if none is. `done` has to follow."""
+        """Takes the key that has been due longest; None if none is due. `done` has to follow."""
         now = self._clock()
         while self._heap and self._heap[0][0] <= now:
             due, _, key = heapq.heappop(self._heap)
@@ -71,7 +72,7 @@ class WorkQueue(Generic[Key]):
         return None
 
     async def wait(self) -> None:
-        """Returns when `pop` may have a key, if it has just had none."""
+        """Returns when `pop`, which has just returned None, may have a key."""
         self._changed.clear()
         left = self._heap[0][0] - self._clock() if self._heap else None
         with suppress(TimeoutError):
@@ -103,7 +104,7 @@ class WorkQueue(Generic[Key]):
         return found
 
     def forget(self, key: Key) -> None:
-        """Its failures are over."""
+        """Resets the failures of a key."""
         self._failures.pop(key, None)
 
     async def run(self, reconcile: Callable[[Key], Awaitable[bool]]) -> None:
