@@ -1,1 +1,1 @@
-"""Provisioning it: the operator that runs instances of the controller."""
+"""The operator: it makes, repairs and removes instances of the controller."""

@@ -1,7 +1,7 @@
-"""What instances consist of in the cluster, whoever made it; followed by labels.
+"""The objects of instances in the cluster, whoever made them; followed by their labels.
 
-Secrets are followed by the three names that an instance has, so that no right to list all Secrets
-is needed, and nothing of their contents is kept.
+Secrets are followed by the three names that an instance uses, so that no right to list all Secrets
+is needed, and their contents are not kept.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,8 +18,8 @@ LEAVES = ("contour", "envoy")
 """The processes that have a certificate."""
 
 _APART = frozenset({"Secret", "EndpointSlice"})
-"""Kubernetes gives the EndpointSlices that it makes for a Service the labels of that: they would be
-taken for children that nobody wants, and removed."""
+"""Kinds that are not followed by labels: Kubernetes copies those of a Service to its
+EndpointSlices, so these would count as unwanted children and be removed."""
 
 Labels = tuple[str, str]
 """The namespace and name of a configuration, as they are in labels."""
@@ -38,7 +38,7 @@ def of(owner: Owner) -> Labels:
 
 
 def excerpt(found: Document) -> Document:
-    """What is kept of an object."""
+    """The parts of an object that are kept."""
     replicas = raw.at(found, "spec", "replicas")
     kept = {key: found[key] for key in ("kind", "metadata", "status", "roleRef") if key in found}
     return kept | {"spec": {"replicas": replicas}}

@@ -1,7 +1,8 @@
-"""ContourConfigurations as the operator reads them, and what it writes to them: finalizer, status.
+"""Reads ContourConfigurations for the operator, and writes their finalizers and statuses.
 
-Read afresh for each turn, raw: an object that is not valid has a finalizer too. Statuses go by
-server-side apply, with a field manager of our own, so that conditions of the instance stay its own.
+They are read for each reconciliation, as raw objects: an invalid object has a finalizer, too.
+Statuses are written by server-side apply, with a field manager of our own, so that conditions of
+the instance stay its own.
 """
 
 from collections.abc import Callable
@@ -28,7 +29,7 @@ FINALIZER = "operator.projectcontour.io/finalizer"
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One of them, as it is now."""
+    """A ContourConfiguration, as it is now."""
 
     raw: Raw
 
@@ -45,32 +46,32 @@ class Configuration:
 
     @property
     def generation(self) -> int:
-        """Of its specification."""
+        """The generation of its specification."""
         return int(self.metadata.get("generation") or 0)
 
     @property
     def status(self) -> Raw:
-        """What has been told of it."""
+        """Its status, as it is stored."""
         return self.raw.get("status") or {}
 
     @property
     def wants_an_instance(self) -> bool:
-        """Whether it is the operator's at all."""
+        """Whether it has `spec.contour`, and so is the operator's to provision."""
         return raw.at(self.raw, "spec", "contour") is not None
 
     @property
     def is_deleting(self) -> bool:
-        """It has been deleted, and is there for its finalizers only."""
+        """Whether it has been deleted, and exists only because of its finalizers."""
         return bool(self.metadata.get("deletionTimestamp"))
 
     @property
     def has_finalizer(self) -> bool:
-        """Something may have been made for it."""
+        """Whether it has our finalizer, so that something may have been made for it."""
         return FINALIZER in (self.metadata.get("finalizers") or ())
 
     @property
     def decoded(self) -> tuple[ContourConfiguration | None, tuple[Complaint, ...]]:
-        """The object, or what is wrong with it."""
+        """The decoded object, and what is wrong with it."""
         found = decode.decode(self.raw)
         if not isinstance(found, decode.Decoded):
             return None, (Complaint((), "it is no ContourConfiguration"),)
@@ -88,7 +89,8 @@ async def read(client: Client, owner: Owner) -> Configuration | None:
 
 
 async def first(client: Client, namespace: str) -> Owner | None:
-    """The one whose instance is that of the namespace: the one that is begun, else the oldest."""
+    """The ContourConfiguration that may have the instance of a namespace: the one that has one
+    already, else the oldest."""
     found = [Configuration(_typed(it)) for it in await _all(client, namespace)]
     rivals = [
         it for it in found if it.has_finalizer or (it.wants_an_instance and not it.is_deleting)
@@ -111,22 +113,22 @@ def _precedence(it: Configuration) -> tuple[bool, str, str]:
 
 
 Tell = Callable[[Configuration, Kind, str, str], None]
-"""Of a configuration: the type of an Event, its reason, and what it says."""
+"""Records an Event about a configuration: its type, its reason, and its message."""
 
 
 class Writer:
-    """Writes to them."""
+    """Writes to ContourConfigurations."""
 
     def __init__(self, client: Client, tell: Tell) -> None:
         self._client = client
         self._tell = tell
 
     async def add_finalizer(self, found: Configuration) -> Configuration:
-        """Before anything is made."""
+        """Adds our finalizer; to be called before anything is made."""
         return await self._finalized(found, [*_finalizers(found), FINALIZER])
 
     async def remove_finalizer(self, found: Configuration) -> None:
-        """When nothing is left to be done."""
+        """Removes our finalizer; to be called when nothing is left to be done."""
         rest = [it for it in _finalizers(found) if it != FINALIZER]
         try:
             await self._finalized(found, rest)
@@ -135,7 +137,7 @@ class Writer:
                 raise
 
     async def write(self, found: Configuration, told: Raw) -> None:
-        """Its status, unless it says so already."""
+        """Writes the status, unless the stored one is equal."""
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         stamped = telling.stamped(told, found.status, now)
         if telling.is_stored(stamped, found.status):
@@ -153,7 +155,7 @@ class Writer:
             self._tell(found, kind, str(it["reason"]), str(it["message"]))
 
     def warn(self, found: Configuration, reason: str, message: str) -> None:
-        """Tells it where it cannot be overlooked, though it is in no status."""
+        """Records an Event about something that is in no status."""
         self._tell(found, "Warning", reason, message)
 
     async def _finalized(self, found: Configuration, finalizers: list[str]) -> Configuration:

@@ -1,7 +1,7 @@
-"""Our CRD as it comes and goes: whether what kopf has looked for was there to be found.
+"""Follows our CRD, for whether ContourConfigurations were served when kopf looked for them.
 
-For `following`. kopf looks for resources when a CRD is said to be established. The API server may
-serve them only a moment later, and then kopf would never hear of a configuration.
+For `following`. kopf looks for resources when a CRD becomes established. The API server may serve
+them only a moment later, and then kopf would never see a configuration.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from kube.reflector import Collection, Reflector
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 2.0  # seconds until kopf starts, though it may not be known what there is
+PATIENCE = 2.0  # seconds after which kopf starts, even if the CRD is not known yet
 AGAIN = 0.2  # seconds between questions whether it is served
 
 _GROUP, _VERSION, _PLURAL, _ = configurations.RESOURCE
@@ -41,20 +41,20 @@ class Definition:
         await self._reflector.run()
 
     async def identity(self) -> str:
-        """Of the one by which configurations are served now; empty if there is none."""
+        """The UID of the CRD by which configurations are served now; empty if there is none."""
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
                 await self._reflector.settled.wait()
         return await self._served()
 
     async def other_than(self, known: str) -> str:
-        """The next one by which they are served."""
+        """Waits for another CRD by which they are served; returns its UID."""
         while (found := await self._served()) in {known, ""}:
             await self._news.wait()
         return found
 
     async def _served(self) -> str:
-        """Waits until what is established is served."""
+        """Waits until the resource of an established CRD is served."""
         self._news.clear()
         while self._uid and not await self._is_served():
             await asyncio.sleep(AGAIN)

@@ -1,10 +1,10 @@
-"""What an instance consists of, given its ContourConfiguration: pure, documents out.
+"""The objects that an instance should have, by its ContourConfiguration. Pure.
 
 Everything is in the namespace of the configuration and has its labels, the bindings of other
-namespaces too. Rendering is `provisioning`'s; here is only what the operator chooses: names without
-a suffix, since a namespace has one instance, and rights by binding the ClusterRoles that are
-shipped. Certificates hold secrets, so they are made apart (`issuing`). The Envoys are the
-instance's own matter.
+namespaces too. `provisioning` renders them; this module makes the operator's choices: names without
+a suffix, since a namespace has one instance, and rights by bindings to the shipped ClusterRoles.
+Certificates contain secrets, so they are made separately (`issuing`). The instance makes its Envoys
+itself.
 """
 
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ from provisioning.keeping.ownership import Owner, Ownership
 from provisioning.templating import Document
 
 MAKER = "contour-operator"
-"""Whose the children are, in their labels and in their managed fields."""
+"""The name of the operator as their maker, in the labels and the managed fields of children."""
 
 DEPLOYMENT = Place().named("contour")
-"""Of the control plane; its pods are named after it."""
+"""The Deployment of the control plane; its pods are named after it."""
 
 LEASE = Place().named("leader-elect")
-"""By which the replicas of an instance agree on which of them leads."""
+"""The Lease by which the replicas of an instance elect their leader."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What is run."""
+    """The images that instances run."""
 
     image: str = names.IMAGE
-    """Of the control plane; empty: to be found out, by the image of the operator."""
+    """The image of the control plane; empty: that of the operator's own pod, which is looked up."""
     envoy_image: str = names.ENVOY_IMAGE
-    """Of the fleets that it makes."""
+    """The Envoy image of the fleets that it makes."""
 
 
 def ownership(owner: Owner) -> Ownership:
@@ -45,7 +45,7 @@ def ownership(owner: Owner) -> Ownership:
 
 
 def children(configuration: ContourConfiguration, release: Release) -> tuple[Document, ...]:
-    """All that there is to be, but for the certificates, in the order in which it is applied."""
+    """All objects that there should be except the certificates, in the order of application."""
     return tuple(manifests.control_plane(_control_plane(configuration, release)))
 
 
@@ -62,7 +62,7 @@ def owns_fleets(configuration: Raw) -> bool:
 
 
 def has_handed_over_fleets(configuration: ContourConfiguration) -> bool:
-    """Whether the fleets that the instance has made are its users' now."""
+    """Whether the fleets that the instance has made were handed over to its users."""
     envoy = configuration.spec.envoy
     return envoy is not None and envoy.managed is False
 
@@ -74,17 +74,17 @@ def watches(configuration: ContourConfiguration, namespace: str) -> bool:
 
 
 def is_for_outer_classes(binding: Raw) -> bool:
-    """Whether a child of ours is there for a GatewayClass that an instance makes."""
+    """Whether a child is needed for a GatewayClass that an instance makes."""
     return raw.at(binding, "roleRef", "name") == manifests.CLASSES_ROLE
 
 
 def is_for_fleets_of_gateways(binding: Raw) -> bool:
-    """Whether a child of ours is there for what an instance makes for Gateways."""
+    """Whether a child is needed for the fleets that an instance makes for Gateways."""
     return raw.at(binding, "roleRef", "name") == manifests.GATEWAYS_ROLE
 
 
 def gives_in(binding: Raw, namespace: str) -> bool:
-    """Whether a binding gives its rights in a namespace."""
+    """Whether a binding grants its rights in a namespace."""
     return raw.at(binding, "metadata", "namespace") in (None, "", namespace)
 
 

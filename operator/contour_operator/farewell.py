@@ -1,7 +1,7 @@
-"""Takes the finalizers of an instance off Gateways and GatewayClasses when it cannot do so itself.
+"""Removes an instance's finalizers from Gateways and GatewayClasses if it cannot do so itself.
 
-It takes them off while it runs. One that is removed may have no replica that runs (an image that
-cannot be pulled, a crash loop, none at all), and nobody else would do it.
+An instance removes them while it runs. One that is being removed may have no running replica (an
+image that cannot be pulled, a crash loop, no replicas), and nothing else would do it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -18,15 +18,15 @@ from provisioning.keeping.ownership import Owner
 
 
 async def leave_gateways(client: Client, owner: Owner, watched: Collection[str] = ()) -> None:
-    """Takes leave of the Gateways outside of these namespaces; raises request errors."""
+    """Removes the finalizers of Gateways outside of these namespaces; raises request errors."""
     for it in await _listed(client, "Gateway"):
         if raw.at(it, "metadata", "namespace") not in watched:
             await _take_off(client, it, finalizers.of_instance(owner))
 
 
 async def leave_classes(client: Client, configuration: Raw) -> None:
-    """Takes leave of the classes of an instance that has left all Gateways, but for those whose
-    Gateways another instance serves; raises request errors."""
+    """Removes the finalizers of the classes of an instance that has none left on Gateways, except
+    of classes whose Gateways another instance serves; raises request errors."""
     gateway = raw.at(configuration, "spec", "gateway")
     if gateway is None:
         return
@@ -45,7 +45,7 @@ def _served_classes(gateways: Sequence[Raw]) -> Iterator[object]:
 
 
 async def _listed(client: Client, kind: str) -> list[Raw]:
-    """None where the API server does not serve the kind."""
+    """The objects of a kind; none if the API server does not serve it."""
     try:
         found = await client.list_page(RESOURCES[kind].path())
     except errors.Refused as error:
@@ -59,7 +59,7 @@ async def _take_off(client: Client, present: Raw, finalizer: str) -> None:
     every = _finalizers(present)
     if finalizer not in every:
         return
-    # Of this version: no finalizer of others is to be lost.
+    # With the resourceVersion, so that no finalizer of others is lost.
     version = raw.at(present, "metadata", "resourceVersion")
     rest = [it for it in every if it != finalizer]
     change: Raw = {"metadata": {"finalizers": rest, "resourceVersion": version}}

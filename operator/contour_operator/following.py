@@ -1,9 +1,9 @@
-"""ContourConfigurations as they come, change and go: kopf, embedded, for their names and no more.
+"""Follows ContourConfigurations with an embedded kopf, which yields only their names.
 
-Raw events only: nothing of kopf's own is written to an object, neither a finalizer nor a copy of
-its specification. kopf takes the process's signals for itself when it starts; they are taken back
-here, because who stops first matters (the Lease is freed last). Its credentials are those of the
-rest of the process, and are read again when the API server refuses them.
+Only raw events are used: kopf writes nothing to an object, neither a finalizer nor a copy of its
+specification. kopf installs its own signal handlers when it starts; ours are restored here, because
+the order of shutdown matters (the Lease is freed last). Its credentials are those of the rest of
+the process, and are read again when the API server refuses them.
 """
 
 import asyncio
@@ -26,13 +26,13 @@ log = logging.getLogger(__name__)
 LONGEST_PAUSE = 10.0  # seconds
 
 Notice = Callable[[Owner, bool], None]
-"""Who has changed, and whether it is gone."""
+"""Called with the configuration that has changed, and whether it is gone."""
 
 
 async def follow(
     access: Access, definition: Definition, notice: Notice, signals: StopSignals
 ) -> None:
-    """Until it is cancelled, whatever keeps it from following: missing rights, a lost server."""
+    """Follows until it is cancelled, through missing rights and an unreachable server."""
     for name in ("kopf", "aiohttp"):
         logging.getLogger(name).setLevel(logging.ERROR)
     registry = kopf.OperatorRegistry()
@@ -50,7 +50,7 @@ async def follow(
             await asyncio.sleep(seconds)
         else:
             if not outdated.is_set():
-                signals.stop()  # it was told to end by a signal that it had taken
+                signals.stop()  # a signal whose handler it had installed has ended it
 
 
 async def _followed(
@@ -84,8 +84,8 @@ async def _followed(
 
 
 _NOBODY: Any = "contour-operator"  # of a type that kopf does not export
-"""Among kopf's peers, of which there are none. Without it kopf asks for the name of the user, which
-containers do not have."""
+"""Our name among kopf's peers, of which there are none. Without it kopf looks up the name of the
+user, which containers do not have."""
 
 
 async def _then(awaited: Awaitable[object], act: Callable[[], None]) -> None:
@@ -106,7 +106,7 @@ def _register(registry: kopf.OperatorRegistry, access: Access, notice: Notice) -
 
 
 async def _session(access: Access) -> kopf.AiohttpSession:
-    """A new one each time it is asked for, since the last was refused."""
+    """A session with new credentials; called again when the last ones were refused."""
     found = await access.credentials()
     headers = {"Authorization": found.authorization} if found.authorization else {}
     session = aiohttp.ClientSession(

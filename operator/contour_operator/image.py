@@ -1,7 +1,7 @@
-"""The image of the operator's own pod, which is that of the control planes unless another is said.
+"""The image of the operator's own pod, which control planes run unless another one is set.
 
-Both are in one image. Asked of the API server, since a kubelet tells a process everything about its
-pod but the image; so whoever changes the image of the operator's Deployment has changed both.
+One image has both programs. It is read from the API server, since the downward API does not have
+it; so whoever changes the image of the operator's Deployment changes both.
 """
 
 import asyncio
@@ -16,13 +16,13 @@ from kube.resources import Resource
 log = logging.getLogger(__name__)
 
 CONTAINER = "operator"
-"""Ours, among those that others may have added to the pod."""
+"""The name of our container, among those that others may have added to the pod."""
 
 _PODS = Resource("", "v1", "pods")
 
 
 async def own(client: Client, namespace: str, pod: str) -> str:
-    """The image; empty if it cannot be known. An API server that is away is waited for."""
+    """The image; empty if it cannot be read. Waits for an API server that does not answer."""
     wait = backoff.Backoff(0.5, 10.0)
     while True:
         try:

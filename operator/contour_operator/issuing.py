@@ -1,7 +1,8 @@
 """The certificates of an instance: made and renewed in this process, never adopted.
 
-What is due is `provisioning.rotation`'s to say; each turn of a configuration asks. There is no Job
-and no moment at which all certificates change at once: a new authority is trusted before it signs.
+`provisioning.rotation` decides what is due, in each reconciliation of a configuration. There is no
+Job, and certificates never all change at the same moment: a new authority is trusted before it
+signs.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from provisioning.templating import Document
 
 
 def documents(owner: Owner) -> Sequence[Document]:
-    """The Secrets, without their contents: what they are called."""
+    """The Secrets with their names, but without contents."""
     names = _names(owner)
     return tuple(
         {
@@ -31,7 +32,7 @@ def documents(owner: Owner) -> Sequence[Document]:
 
 
 async def renew(client: Client, owner: Owner, now: datetime) -> Sequence[str]:
-    """Makes what is due; the names of the Secrets that were written.
+    """Makes what is due; returns the names of the Secrets that were written.
 
     Raises `objects.NotOwned` and request errors.
     """

@@ -1,4 +1,4 @@
-"""What the operator measures of itself, for Prometheus. Read when somebody asks for it."""
+"""The operator's metrics for Prometheus, computed when they are scraped."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -11,25 +11,25 @@ from provisioning.keeping.ownership import Owner
 
 
 class Known(NamedTuple):
-    """What a leader knows of the cluster; nothing is known by who does not lead."""
+    """What a leader knows of the cluster; a replica that does not lead knows nothing."""
 
     configurations: int = 0
     objects: int = 0
-    """Of instances, whoever made them."""
+    """The objects of instances, whoever made them."""
     unlisted: int = 0
-    """Kinds of these that were not listed yet."""
+    """Kinds of these objects that were not listed yet."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """The reconciliations of this process, in all its terms."""
+    """Counts the reconciliations of this process, in all its terms as leader."""
 
     reconciles: int = 0
     failed: int = 0
     seconds: float = 0.0
 
     async def count(self, turn: Callable[[Owner], Awaitable[bool]], owner: Owner) -> bool:
-        """Takes a turn; one that raises is to come again soon, as it fails or waits."""
+        """Counts one reconciliation; one that raises has failed or waits, and is repeated soon."""
         start = monotonic()
         self.reconciles += 1
         try:

@@ -1,7 +1,7 @@
-"""What a kubelet and Prometheus ask the operator: does it live, is it ready, how does it do?
+"""The operator's pages for kubelets and Prometheus: liveness, readiness, metrics.
 
-Ready means that it leads and knows the cluster, or waits for its turn. An API server that is away
-is no reason to end the process, so that it does not matter to `/healthz`.
+Ready means that it leads and knows the cluster, or waits to lead. An unreachable API server is no
+reason to restart the process, so it does not affect `/healthz`.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -14,7 +14,7 @@ from showing.exposition import Page
 
 
 class Site(NamedTuple):
-    """Where the pages are."""
+    """The address and port of the pages."""
 
     address: str
     port: int
@@ -24,7 +24,8 @@ class Site(NamedTuple):
 async def served(
     site: Site | None, is_ready: Callable[[], bool], more: Mapping[str, Page]
 ) -> AsyncGenerator[None]:
-    """While the block runs; nowhere if there is no site. Raises OSError if it is taken."""
+    """Serves the pages while the block runs, if there is a site. Raises OSError if its port is
+    taken."""
     if site is None:
         yield
         return

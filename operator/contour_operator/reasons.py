@@ -5,7 +5,7 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """In the status of a ContourConfiguration, or in an Event about it."""
+    """A reason in the status of a ContourConfiguration, or of an Event about it."""
 
     # Provisioned
     PROVISIONED = "Provisioned"

@@ -1,10 +1,10 @@
-"""Reconciles one configuration: looks at how things are and brings them to how they should be.
+"""Reconciles a ContourConfiguration: compares the cluster with what should exist, and repairs it.
 
-Level-triggered: nothing is remembered of what happened, so that an operator that was killed at any
-step goes on from there. The finalizer is written before anything is made and removed after
-everything is gone. Nothing at all is begun for a configuration that is not valid, whose authors are
-not trusted with what it asks for, that is not the first in its namespace, or that would need the
-name of somebody else's object; each of these can be deleted like any other.
+It is level-triggered: no history is kept, so an operator that was killed at any step continues from
+there. The finalizer is written before anything is made and removed after everything is gone.
+Nothing is made for a configuration that is not valid, whose authors are not trusted with what it
+asks for, that is not the first in its namespace, or that would need the name of an object of
+somebody else; each of these can be deleted like any other.
 
 Elsewhere: what is made (`desired`), removed (`removal`) and told (`telling`), and how an object is
 kept as it should be (`provisioning.keeping`).
@@ -42,23 +42,23 @@ from provisioning.keeping.ownership import Owner
 from provisioning.keeping.problems import Problem
 from provisioning.templating import Document
 
-PATIENCE = 30.0  # seconds; then what we may not remove is left behind
+PATIENCE = 30.0  # seconds after which objects that we may not remove are left behind
 
 
 @dataclass(slots=True)
 class _Memory:
-    """What saves requests, and no more: it may be lost at any time."""
+    """A cache that saves requests; it may be lost at any time."""
 
     applied: dict[Owner, Document] = field(default_factory=dict)
-    """Deployments that were just written, and that no watch may have told of yet."""
+    """Deployments that were just written, and that a watch may not have reported yet."""
     forbidden_since: dict[Owner, float] = field(default_factory=dict)
     left: dict[Owner, tuple[tuple[str, ...], object]] = field(default_factory=dict)
-    """The namespaces that an instance watches, if it has left the Gateways elsewhere for good; and
-    the generation of its Deployment then."""
+    """If all finalizers are removed from Gateways that an instance no longer watches: the
+    namespaces that it watches, and the generation of its Deployment then."""
 
 
 class Reconciler:
-    """Of all configurations."""
+    """Reconciles configurations, one per call."""
 
     def __init__(
         self,
@@ -77,7 +77,8 @@ class Reconciler:
         self._memory = _Memory()
 
     async def reconcile(self, owner: Owner) -> bool:
-        """Whether there is anything to look after; raises request errors to be called again."""
+        """Reconciles a configuration; whether it has an instance to look after. Raises request
+        errors to be called again."""
         found = await configurations.read(self._client, owner)
         if found is None:
             self._memory.forbidden_since.pop(owner, None)
@@ -91,7 +92,7 @@ class Reconciler:
             return True
         return False
 
-    # The instance should be there.
+    # The instance should exist.
 
     async def _provision(self, found: Configuration) -> None:
         decoded, invalid = _decoded(found)
@@ -113,7 +114,7 @@ class Reconciler:
             raise Requeue(unsettled[0].message)
 
     async def _refuse(self, found: Configuration, reasons: Sequence[Problem]) -> None:
-        """Nothing is made or changed; what there is stays as it is."""
+        """Writes why nothing is made or changed; existing objects stay as they are."""
         if found.has_finalizer:
             await self._tell(found, reasons)
         else:
@@ -122,7 +123,7 @@ class Reconciler:
     async def _obstacles(
         self, owner: Owner, configuration: ContourConfiguration
     ) -> Sequence[Problem]:
-        """What keeps an instance from being begun at all."""
+        """What keeps an instance from being made at all."""
         first = await configurations.first(self._client, owner.namespace)
         if first is not None and first != owner:
             message = f"{first.name} is the configuration of the instance in this namespace"
@@ -143,7 +144,7 @@ class Reconciler:
     async def _applied(
         self, owner: Owner, configuration: ContourConfiguration
     ) -> AsyncIterator[Problem]:
-        """Makes and repairs what there should be, prunes what there should not; the problems."""
+        """Makes and repairs what should exist, prunes what should not; yields problems."""
         try:
             await issuing.renew(self._client, owner, datetime.now(UTC))
         except problems.FAILURES as error:
@@ -163,11 +164,11 @@ class Reconciler:
     ) -> AsyncIterator[Problem]:
         kept = {objects.path(it) for it in (*wanted, *issuing.documents(owner))}
         given = [_gives(it) for it in wanted]
-        every = dict(self._children.of(children.of(owner)))  # what is pruned leaves it meanwhile
+        every = dict(self._children.of(children.of(owner)))  # a copy, for pruning changes it
         stray = strays.strays(every.values(), wanted, configuration)
         doomed = [it for path, it in every.items() if path not in kept and _is_of_the_operator(it)]
         for child in (*doomed, *stray):
-            # An instance first removes what it has made by the rights that a needed binding gives.
+            # A binding stays while the instance removes, by its rights, what it has made.
             is_needed = _is_for_a_class(child, every) or strays.are_removed_by(
                 child, stray, configuration
             )
@@ -179,8 +180,8 @@ class Reconciler:
     async def _leave_gateways(
         self, owner: Owner, configuration: ContourConfiguration
     ) -> Problem | None:
-        """Takes the instance's finalizer off Gateways that it does not watch, until no replica is
-        left that did and could put it there again."""
+        """Removes the instance's finalizer from Gateways that it does not watch, until no replica
+        is left that did watch them and could add it again."""
         contour = configuration.spec.contour
         watched = contour.watch_namespaces if contour is not None else ()
         deployment = self._deployment(owner)
@@ -196,7 +197,7 @@ class Reconciler:
         return None
 
     def _deployment(self, owner: Owner) -> Raw | None:
-        """That of the control plane, the newest that is known."""
+        """The newest known Deployment of the control plane."""
         every = self._children.of(children.of(owner)).values()
         contours = [it for it in every if it["kind"] == "Deployment" and _is_of_the_operator(it)]
         return self._memory.applied.get(owner) or next(iter(contours), None)
@@ -227,7 +228,7 @@ class Reconciler:
             waits_for=waits_for,
         )
 
-    # The instance should be gone, or be its users'.
+    # The instance should be gone, or handed over to its users.
 
     async def _remove(self, found: Configuration) -> None:
         if not found.has_finalizer:
@@ -251,14 +252,15 @@ class Reconciler:
         return now - self._memory.forbidden_since.setdefault(owner, now) >= PATIENCE
 
     async def _hand_over(self, found: Configuration) -> None:
-        """Without `spec.contour` nothing is ours to do any more, and nothing is undone."""
+        """Without `spec.contour` the operator no longer manages the instance; it stays as it is."""
         if found.has_finalizer:
             await self._writer.write(found, {"conditions": []})
             await self._writer.remove_finalizer(found)
 
 
 def _gives(binding: Raw) -> tuple[object, ...]:
-    """Which role a binding gives, and where: earlier releases gave other names to some."""
+    """The role that a binding grants, and where; not its name, which differed in earlier
+    releases."""
     role = raw.at(binding, "roleRef", "name")
     return binding["kind"], raw.at(binding, "metadata", "namespace"), role
 
@@ -275,7 +277,7 @@ def _decoded(found: Configuration) -> tuple[ContourConfiguration | None, list[Pr
 
 
 def _placed(problem: Problem, document: Document, configuration: ContourConfiguration) -> Problem:
-    """With the path of the field that names a namespace, if that is what is wrong."""
+    """The problem with the path of the field that names the namespace, if that is the cause."""
     where, contour = document["metadata"].get("namespace"), configuration.spec.contour
     watched: Iterable[str] = contour.watch_namespaces if contour else ()
     if problem.reason != problems.Reason.REQUEST_FAILED or where not in watched:

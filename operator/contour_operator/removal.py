@@ -1,12 +1,12 @@
-"""The end of an instance: everything that has its labels goes, in an order that harms nobody.
+"""Removes an instance: everything that has its labels, in an order that harms nobody.
 
-First what clients come in by, then the fleet, then the control plane that could make either anew,
-then what these needed. A stage begins when the one before is really gone. All of it is looked for
-in the cluster and not in what was known of it, and looked for twice: what a control plane has made
-in its last moment is found the second time. What is gone already is as good as removed. A fleet
-that was handed over to its users stays. When no replica is left, the finalizers go that none of
-them has taken off Gateways and GatewayClasses, and then the Lease. It has no such labels, since the
-replicas make it themselves: it goes by its name, unless somebody else holds it.
+First go the objects by which clients come in, then the fleet, then the control plane that could
+make these again, then what these needed. A stage begins when the one before is really gone. The
+objects are looked up in the cluster, not in a cache, and twice: the second time finds what a
+control plane made in its last moment. An object that is gone already counts as removed. A fleet
+that was handed over to its users stays. When no replica is left, the remaining finalizers on
+Gateways and GatewayClasses are removed, and then the Lease. It has no such labels, since the
+replicas make it themselves: it is deleted by its name, unless somebody else holds it.
 """
 
 from collections.abc import Sequence
@@ -48,15 +48,15 @@ _STAGES = (
 
 
 FLEET = tuple(kind for stage in _STAGES if stage.is_of_the_fleet for kind in stage.kinds)
-"""The kinds of which a fleet is made, in this order."""
+"""The kinds of a fleet's objects, in the order of removal."""
 
 
 class Forbidden(errors.RequestError):
-    """Everything is gone but what we may not look for or remove."""
+    """Everything is gone except objects that we may not look up or remove."""
 
 
 async def remove(client: Client, owner: Owner, configuration: Raw) -> str:
-    """Removes as much as can be now; what it waits for, empty when nothing is left.
+    """Removes as much as is possible now; returns what it waits for, empty if nothing is left.
 
     Raises Forbidden if only a missing right stands in the way, and other request errors.
     """
@@ -92,7 +92,7 @@ async def _remove_lease(client: Client, namespace: str, forbidden: list[str]) ->
     try:
         found = await client.get(path)
         if not _is_held_by_others(found, datetime.now(UTC)):
-            # Of this version: who takes it in between keeps it.
+            # With the resourceVersion: a process that takes it in between keeps it.
             seen = {it: found["metadata"][it] for it in ("uid", "resourceVersion")}
             body = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": seen}
             await client.delete(path, body)
@@ -107,7 +107,7 @@ _LEASES = Resource("coordination.k8s.io", "v1", "leases")
 
 
 def _is_held_by_others(found: Document, now: datetime) -> bool:
-    """By somebody who is alive and is no pod of ours; of ours there is none any more."""
+    """Whether a live holder has the Lease that is no pod of the instance, of which none is left."""
     record = lease.record(found)
     if not record.holder or record.holder.startswith(f"{desired.DEPLOYMENT}-"):
         return False
@@ -121,7 +121,7 @@ def _is_held_by_others(found: Document, now: datetime) -> bool:
 async def _clear(
     client: Client, owner: Owner, stage: _Stage, forbidden: list[str]
 ) -> Sequence[Document]:
-    """Removes what there is of a stage; what is not gone yet."""
+    """Deletes the objects of a stage; returns those that are not gone yet."""
     left: list[Document] = []
     for kind in stage.kinds:
         try:
@@ -140,7 +140,7 @@ async def _clear(
 async def _delete(client: Client, present: Document) -> None:
     if present["metadata"].get("deletionTimestamp"):
         return
-    # Workloads stay to be seen until their pods are gone, which could make things anew.
+    # A workload stays visible until its pods are gone, which could make objects again.
     is_workload = present["kind"] in {"DaemonSet", "Deployment"}
     await objects.delete(client, present, "Foreground" if is_workload else "Background")
 

@@ -1,9 +1,9 @@
-"""`contour-operator run`: the page that wires the operator.
+"""`contour-operator run`: wires the parts of the operator.
 
-Of several, one leads and acts; the others wait for the Lease. A term begins with what there is:
-configurations by kopf, children by label. What either says becomes a wake-up, and each wake-up a
-turn of one configuration. Told to stop, the term ends, what is half done is left for the next
-leader to finish, and the Lease is freed.
+Of several replicas, one leads and acts; the others wait for the Lease. A term begins with listing
+configurations (by kopf) and children (by label). Each change of these queues a configuration, which
+is then reconciled. On a signal the term ends, the next leader finishes what is half done, and the
+Lease is freed.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ NAME = "projectcontour.io/contour-operator"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     access: Access
     lease: election.Place
@@ -44,20 +44,20 @@ class Options:
     timing: Timing = KUBERNETES
     page: pages.Site | None = None
     namespaces: tuple[str, ...] = ("*",)
-    """Whose configurations are looked at; patterns as of a shell."""
+    """The namespaces whose configurations are reconciled, as shell patterns."""
     pod: str = ""
-    """Our own, in the namespace of the Lease: its image is that of control planes, if the release
-    names none."""
+    """The name of our own pod, in the namespace of the Lease: control planes run its image, if the
+    release names none."""
     trusted: tuple[str, ...] | None = None
-    """Where instances may reach beyond their namespace, patterns as well; None: not said."""
+    """Namespaces whose instances may reach beyond them, as shell patterns; None: not set."""
 
     def covers(self, namespace: str) -> bool:
-        """Whether instances are made there."""
+        """Whether instances are made in a namespace."""
         return any(fnmatchcase(namespace, it) for it in self.namespaces)
 
 
 async def run(options: Options) -> None:
-    """Until SIGTERM or SIGINT. Raises `kube.credentials.AccessError` and OSError."""
+    """Runs until SIGTERM or SIGINT. Raises `kube.credentials.AccessError` and OSError."""
     signals = StopSignals()
     async with Client(options.access, "contour-operator") as client:
         elector = election.Elector(client, options.lease, timing=options.timing)
@@ -93,15 +93,15 @@ class Operator:
         self.tally = metrics.Tally()
 
     def known(self) -> metrics.Known:
-        """What it knows of the cluster, while it leads."""
+        """What it knows of the cluster while it leads, for metrics."""
         return self._term.counts() if self._term is not None else metrics.Known()
 
     def is_settled(self) -> bool:
-        """It leads and knows the cluster, or has nothing to do."""
+        """Whether it leads and knows the cluster, or does not lead."""
         return self._is_settled or not self._elector.is_leader()
 
     async def term(self) -> None:
-        """From the moment it leads until it is cancelled."""
+        """Runs one term: from the moment it leads until it is cancelled."""
         client = leading.Client(self._client, self._elector.is_leader)
         try:
             options = replace(self._options, release=await self._release(client))
@@ -111,7 +111,7 @@ class Operator:
             self._term, self._is_settled = None, False
 
     async def _release(self, client: Client) -> desired.Release:
-        """With the image that is run."""
+        """The release, with the image of control planes."""
         found, pod = self._options.release, self._options.pod
         if found.image or not pod:
             return replace(found, image=found.image or names.IMAGE)
@@ -119,17 +119,17 @@ class Operator:
         return replace(found, image=image or names.IMAGE)
 
     def settle(self) -> None:
-        """The cluster is known."""
+        """Notes that the cluster is known."""
         self._is_settled = True
 
     @property
     def identity(self) -> str:
-        """Of this process."""
+        """The name of this process in the Lease."""
         return self._elector.identity
 
 
 class _Term:
-    """All that is forgotten with the leadership."""
+    """The state of one term, which is dropped with the leadership."""
 
     def __init__(self, operator: Operator, client: Client, options: Options) -> None:
         self._operator = operator
@@ -157,11 +157,12 @@ class _Term:
             self._operator.settle()
 
     def counts(self) -> metrics.Known:
-        """For the metrics."""
+        """The numbers for the metrics."""
         return metrics.Known(len(self._known), len(self._children), self._children.unlisted)
 
     def _noticed(self, owner: Owner, is_gone: bool) -> None:
-        """A configuration; with it those that wait for its place."""
+        """Queues a configuration that has changed; if it is gone, those that wait for its
+        namespace."""
         if not self._options.covers(owner.namespace):
             return
         if is_gone:
@@ -174,7 +175,7 @@ class _Term:
             self._queue.add(owner, BATCH)
 
     def _touched(self, labels: children.Labels) -> None:
-        """A child; whose configuration is not known is of nobody's any more."""
+        """Queues the configuration of a child that has changed, if it still exists."""
         if (owner := self._known.get(labels)) is not None:
             self._queue.add(owner, BATCH)
 

@@ -1,8 +1,8 @@
-"""What an instance has made for Gateways where it may do so no more.
+"""Fleets that an instance has made for Gateways in namespaces where it no longer may.
 
-One that watches other namespaces than before is started anew and has its rights in these alone, so
-the fleets that it has made elsewhere are the operator's to remove. In mode `Single` it has no such
-rights at all; it removes its fleets itself, which one that was started meanwhile would not do.
+An instance whose watched namespaces change is restarted and has its rights only in the new ones, so
+the operator removes the fleets that it has made elsewhere. In mode `Single` it has no such rights
+at all; it removes its fleets itself, but one that was restarted meanwhile would not.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,8 +17,8 @@ from provisioning.keeping import ownership
 def strays(
     every: Iterable[Raw], wanted: Iterable[Raw], configuration: ContourConfiguration
 ) -> Sequence[Raw]:
-    """Of all children those of fleets of Gateways in namespaces where no binding that is wanted
-    gives the rights to them, first what clients come in by."""
+    """The children that belong to fleets of Gateways in namespaces where no wanted binding grants
+    the rights for them, in the order of removal."""
     if desired.has_handed_over_fleets(configuration):
         return ()
     bindings = [it for it in wanted if desired.is_for_fleets_of_gateways(it)]
@@ -32,7 +32,7 @@ def strays(
 
 
 def are_removed_by(binding: Raw, found: Iterable[Raw], configuration: ContourConfiguration) -> bool:
-    """Whether the instance may be removing some of them, by the rights that a binding gives."""
+    """Whether the instance may be removing some of them, by the rights that a binding grants."""
     return desired.is_for_fleets_of_gateways(binding) and any(
         desired.gives_in(binding, _namespace(it)) and desired.watches(configuration, _namespace(it))
         for it in found

@@ -1,8 +1,9 @@
-"""What users are told of an instance in the status of its ContourConfiguration. Pure.
+"""The operator's part of the status of a ContourConfiguration. Pure.
 
-Three conditions are the operator's (Kubernetes, "API conventions"): `Provisioned`, whether all is
-there as it should be, and if not why; `Progressing`, whether a rollout is under way or has failed;
-`Available`, whether the instance serves. `Valid` is the instance's own, and is not touched.
+Three conditions are the operator's (Kubernetes, "API conventions"): `Provisioned`, whether
+everything exists as it should, and if not why; `Progressing`, whether a rollout is in progress or
+has failed; `Available`, whether the instance serves. `Valid` is the instance's own, and is not
+touched.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,23 +23,23 @@ TYPES = ("Provisioned", "Progressing", "Available")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """How an instance is."""
+    """The observed state of an instance."""
 
     generation: int
-    """Of its configuration."""
+    """The generation of its configuration."""
     problems: Sequence[Problem] = ()
     deployment: Document | None = None
-    """Of the control plane; None: it is not there."""
+    """The Deployment of the control plane; None if there is none."""
     fleets: Sequence[Document] | None = None
-    """DaemonSets and Deployments of Envoys; None: it keeps none."""
+    """DaemonSets and Deployments of Envoys; None if the instance manages none."""
     troubles: Sequence[str] = ()
-    """What the instance says of itself."""
+    """Messages of the instance's own condition."""
     waits_for: str = ""
-    """While it is removed: what still has to go."""
+    """While the instance is being removed: what is not gone yet."""
 
 
 def status(found: Observed) -> Raw:
-    """The fields of the status that are ours; conditions without their times."""
+    """The fields of the status that are ours, with conditions without their times."""
     findings = [
         _condition("Provisioned", found.generation, _provisioned(found)),
         _condition("Progressing", found.generation, _progressing(found)),
@@ -52,27 +53,27 @@ def status(found: Observed) -> Raw:
 
 
 def refused(generation: int, problems: Sequence[Problem]) -> Raw:
-    """The same of a configuration of which nothing is made."""
+    """Our status of a configuration for which nothing is made."""
     told = status(Observed(generation=generation, problems=problems))
     return {"conditions": _conditions(told)[:1]}
 
 
 def stamped(told: Raw, stored: Mapping[str, object], now: str) -> Raw:
-    """With the times since when the conditions have their status."""
+    """The status with the transition times of its conditions."""
     before = conditions.by_type(stored)
     found = [conditions.stamped(it, before.get(_type(it), {}), now) for it in _conditions(told)]
     return told | {"conditions": found}
 
 
 def is_stored(told: Raw, stored: Mapping[str, object]) -> bool:
-    """Whether the status says so already."""
+    """Whether the stored status is equal."""
     own = {type_: it for type_, it in conditions.by_type(stored).items() if type_ in TYPES}
     counts = ("availableContours", "availableEnvoys")
     return own == conditions.by_type(told) and all(told.get(it) == stored.get(it) for it in counts)
 
 
 def news(told: Raw, stored: Mapping[str, object]) -> Iterable[Raw]:
-    """The conditions that say something else than before."""
+    """The conditions whose status or reason differs from the stored one."""
     before = conditions.by_type(stored)
     for it in _conditions(told):
         was = before.get(_type(it), {})
@@ -84,9 +85,9 @@ Kind = Literal["Normal", "Warning"]
 
 
 def kind_of_event(condition: Raw, stored: Mapping[str, object]) -> Kind:
-    """Of the Event that tells a condition which says something else than the stored one.
+    """The type of the Event about a condition that differs from the stored one.
 
-    What is not available yet is a beginning; what is not available any more is a fault.
+    An instance that is not available yet is normal; one that is no longer available is a fault.
     """
     if condition["status"] == "True":
         return "Normal"
@@ -101,7 +102,7 @@ def kind_of_event(condition: Raw, stored: Mapping[str, object]) -> Kind:
 
 
 def troubles(stored: Mapping[str, object]) -> Sequence[str]:
-    """What the instance says of itself, in its own condition: errors, then warnings."""
+    """The messages of the instance's own condition: errors, then warnings."""
     valid = conditions.by_type(stored).get("Valid", {})
     found = [it for of in ("errors", "warnings") for it in raw.items(valid.get(of))]
     return [str(raw.at(it, "message")) for it in found]
@@ -176,5 +177,5 @@ def _available(found: Observed) -> _Finding:
 
 
 def _because(message: str, troubles: Sequence[str]) -> str:
-    """With what may be the cause of it."""
+    """The message with its probable cause."""
     return f"{message}: {'; '.join(troubles)}"[:_LONGEST] if troubles else message

@@ -1,10 +1,10 @@
-"""Which instances may reach beyond their own namespace where no API server asks their authors.
+"""Which instances may reach beyond their namespace where the API server cannot check their authors.
 
-An API server of Kubernetes 1.30 or newer refuses a ContourConfiguration whose author does not hold
-what the instance will hold (`provisioning.admission`). An older one cannot be told to, and the
-operator does not know who the author is. There the administrator names the namespaces whose authors
-are trusted (`--trusted-namespaces`); elsewhere an instance watches its own namespace alone. The
-flag holds on newer API servers too, if it is given.
+An API server of Kubernetes 1.30 or newer refuses a ContourConfiguration whose author does not have
+the rights that the instance will have (`provisioning.admission`). An older one cannot do that, and
+the operator does not know who the author is. There the administrator names the namespaces whose
+authors are trusted (`--trusted-namespaces`); elsewhere an instance watches its own namespace alone.
+The flag holds on newer API servers too, if it is given.
 """
 
 from collections.abc import Iterator
@@ -25,15 +25,15 @@ _POLICIES = Wanted(
 
 
 class Trust:
-    """What the administrator has said, and what the API server can do."""
+    """Which authors are trusted, by the flag and by what the API server can check."""
 
     def __init__(self, client: Client, namespaces: tuple[str, ...] | None = None) -> None:
-        """None: the administrator has named no namespaces, which is not the same as naming none."""
+        """`namespaces` is None if the administrator has not set the flag; empty trusts nobody."""
         self._discovery = Discovery(client)
         self._namespaces = namespaces
 
     async def problems(self, configuration: ContourConfiguration) -> list[Problem]:
-        """Why no instance may be made of it; raises request errors."""
+        """Why no instance may be made for a configuration; raises request errors."""
         namespace = configuration.metadata.namespace
         named = self._namespaces
         if named is None and await self._discovery.resource(_POLICIES) is not None:
@@ -44,7 +44,7 @@ class Trust:
 
 
 def demands(configuration: ContourConfiguration) -> Iterator[Demand]:
-    """What an instance would hold beyond its own namespace. Pure."""
+    """The rights that an instance would have beyond its own namespace. Pure."""
     own, spec = configuration.metadata.namespace, configuration.spec
     watched = spec.contour.watch_namespaces if spec.contour is not None else ()
     if not watched:

@@ -1,4 +1,4 @@
-"""What is wrong with pods that are asked for, beyond their schema, before anything is made of it.
+"""Validates the settings of pods beyond their schema, before anything is made.
 
 For the condition that users read: each complaint has the path of the field that they wrote. Pure.
 The rules are those of Kubernetes' own validation of pods, as far as these fields reach.
@@ -18,7 +18,7 @@ _ROOT: FieldPath = ("spec", "contour")
 
 
 def complaints(configuration: ContourConfiguration) -> tuple[Complaint, ...]:
-    """Everything that is wrong."""
+    """Every error in a configuration."""
     contour = configuration.spec.contour
     if contour is None:
         return ()
@@ -76,7 +76,7 @@ def _resources(root: FieldPath, found: Resources) -> Iterator[Complaint]:
 
 
 def _amount(text: str) -> Decimal | None:
-    """Kubernetes, "Quantity"; an amount is not negative here."""
+    """The value of a quantity (Kubernetes, "Quantity"), which must not be negative here."""
     found = _QUANTITY.fullmatch(text)
     if not found:
         return None
@@ -135,6 +135,6 @@ _PREFIX = re.compile(
 
 
 def _is_key(text: str) -> bool:
-    """A qualified name: of a label, an annotation, a taint, a resource."""
+    """Whether a text is a qualified name: of a label, an annotation, a taint, a resource."""
     prefix, slash, name = text.rpartition("/")
     return bool(_NAME.fullmatch(name)) and (not slash or bool(_PREFIX.fullmatch(prefix)))
