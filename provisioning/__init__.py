@@ -1,4 +1,4 @@
-"""What an installation consists of: certificates, and the manifests rendered from templates.
+"""The objects of an installation: certificates, and manifests rendered from templates.
 
-For the controller, the operator and `hack/generate` alike; it knows neither of the former two.
+For the controller, the operator and `hack/generate` alike; it depends on neither of the first two.
 """

@@ -1,11 +1,11 @@
-"""Who may ask for an instance of Contour: only those who hold what the instance will hold.
+"""The admission policy for instances: their authors must have the rights that the instance gets.
 
-An instance reads Secrets; whoever makes one and gets a token of its ServiceAccount reads them too.
-So a ValidatingAdmissionPolicy (Kubernetes, "Validating Admission Policy", v1 since 1.30) asks the
-API server's authorizer about the author of a ContourConfiguration with `spec.contour`, when it is
-created and when its reach grows. A change that asks for nothing more passes: finalizers, labels,
-other settings, fewer namespaces. Where an API server has no such policies, the operator says the
-same words (`contour_operator.trust`).
+An instance reads Secrets; whoever makes one and gets a token of its ServiceAccount can read them,
+too. So a ValidatingAdmissionPolicy (Kubernetes, "Validating Admission Policy", v1 since 1.30) asks
+the API server's authorizer about the author of a ContourConfiguration with `spec.contour`, when it
+is created and when its rights grow. A change that asks for no further rights passes: finalizers,
+labels, other settings, fewer namespaces. Where an API server has no such policies, the operator
+reports the same (`contour_operator.trust`).
 """
 
 import json
@@ -15,26 +15,27 @@ from typing import NamedTuple
 from crds.raw import Raw
 
 NAME = "contour-operator"
-"""Of the policy and of its binding: one for all operators of a cluster."""
+"""The name of the policy and of its binding, which all operators of a cluster share."""
 
 MOST_NAMED = 11
-"""Namespaces that the author is asked about one by one; for more he has to hold the rights in all.
-A policy may put 28 questions to the authorizer: each costs 350,000 of a budget of 10,000,000."""
+"""The most namespaces that are checked one by one; for more, the author needs the rights in all
+namespaces. A policy can ask the authorizer 28 times: each call costs 350,000 of a budget of
+10,000,000."""
 
 
 class Demand(NamedTuple):
-    """A right that an instance holds, so that its author has to hold it."""
+    """A right that an instance gets, so that its author has to have it."""
 
     path: str
     """The field that asks for it."""
     gets: str
     """What the instance may do by it."""
     right: str
-    """What the author has to be allowed to do."""
+    """What the author must be allowed to do."""
 
     @property
     def words(self) -> str:
-        """For the author, without the way out."""
+        """The message for the author, without a remedy."""
         return f"{self.path}: {self.gets}, so its author has to be allowed to {self.right}"
 
 
@@ -72,7 +73,7 @@ MANY = Demand(
 
 
 def of_namespace(name: str) -> Demand:
-    """What is held in a namespace that is named."""
+    """The right in a named namespace."""
     return Demand(
         _WATCHED,
         f"the instance reads the Secrets of namespace {name}",
@@ -84,7 +85,7 @@ _WAY_OUT = "; name only namespaces where you may, or let an administrator apply 
 
 
 def policy() -> Raw:
-    """What of the policy's `spec` is CEL, for the template."""
+    """The CEL expressions of the policy's `spec`, for the template."""
     return {
         "conditions": [{"name": name, "expression": it} for name, it in _CONDITIONS.items()],
         "variables": [{"name": name, "expression": it} for name, it in _VARIABLES.items()],
@@ -106,7 +107,7 @@ def _check(group: str, resource: str, verb: str, namespace: str = "") -> str:
 _GATEWAY_API = "gateway.networking.k8s.io"
 _OUTER = "spec.?envoy.?networkPublishing.?gateway"
 
-# Variables are evaluated when they are asked for, once.
+# Variables are evaluated lazily, once.
 _VARIABLES = {
     "had": "oldObject != null && has(oldObject.spec) && has(oldObject.spec.contour)",
     "listed": "object.spec.contour.?watchNamespaces.orValue([])",

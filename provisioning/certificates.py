@@ -1,8 +1,8 @@
-"""Makes the certificates with which the control plane and its Envoys know one another.
+"""Makes the certificates by which the control plane and its Envoys authenticate each other.
 
-ECDSA P-256 everywhere. An authority signs leaves and nothing else (path length 0). A leaf says what
-it is for: an Envoy's is for clients only. What is due and when is in `rotation`; where the bytes
-are kept is in `pem` and `secrets`.
+ECDSA P-256 everywhere. An authority signs only leaves (path length 0). A leaf has its key usage: an
+Envoy's is for clients only. Elsewhere: what is due and when (`rotation`), storage (`pem`,
+`secrets`).
 """
 
 import ipaddress
@@ -33,7 +33,7 @@ _PURPOSES = {
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A certificate that is trusted; it signs if its key is there."""
+    """A certificate that is trusted; with its key, it signs."""
 
     certificate: x509.Certificate
     key: types.PrivateKeyTypes | None
@@ -49,10 +49,10 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom a leaf is for."""
+    """The subject of a leaf."""
 
     names: tuple[str, ...]
-    """DNS names, and URIs."""
+    """The alternative names: DNS names and URIs."""
     purposes: tuple[Purpose, ...]
 
 
@@ -108,7 +108,7 @@ def leaf(by: Authority, subject: Subject, lifetime: timedelta, now: datetime) ->
 
 
 def made(certificate: x509.Certificate) -> datetime:
-    """When a certificate of ours was made."""
+    """The time at which a certificate of ours was made."""
     return certificate.not_valid_before_utc + _SKEW
 
 
@@ -123,7 +123,7 @@ def names(certificate: x509.Certificate) -> frozenset[str]:
 
 
 def fit(certificate: x509.Certificate, key: types.PrivateKeyTypes) -> bool:
-    """Whether a key is that of the certificate."""
+    """Whether a key belongs to the certificate."""
     return _public(certificate.public_key()) == _public(key.public_key())
 
 
@@ -131,7 +131,7 @@ def is_issued_by(certificate: x509.Certificate, by: x509.Certificate) -> bool:
     """Whether a certificate carries the signature of another."""
     try:
         certificate.verify_directly_issued_by(by)
-    except Exception:  # an odd key or signature raises whatever it likes; it is a No all the same
+    except Exception:  # unusual keys or signatures may raise anything; False is right then
         return False
     return True
 

@@ -1,6 +1,6 @@
-"""The arguments of the containers: what the templates cannot say as plainly.
+"""The arguments of the containers, where code is clearer than the templates.
 
-Flags that stand at their defaults are left out. Where files are mounted is in the templates.
+Flags with default values are left out. The templates have the mounts.
 """
 
 from collections.abc import Mapping
@@ -14,22 +14,22 @@ from provisioning.installation import ControlPlane, Counter, Fleet, Operator
 from provisioning.names import ENVOY_IMAGE, IMAGE
 
 HEAP = 900 << 20
-"""Where Envoy begins to refuse work, below the limit of memory at which it would be killed."""
+"""Bytes of heap at which Envoy begins to refuse work, below the memory limit that would kill it."""
 
 
 LONGEST_LIMITS = 256 << 20
 """Bytes of all limits together that a rate limit service takes."""
 
 BOOTSTRAP = "CONTOUR_BOOTSTRAP"
-"""The variable with a bootstrap of one's own."""
+"""The environment variable with a custom bootstrap."""
 
 
 MOUNTED_FILE = PurePosixPath("/config/config.yaml")
-"""Where the control plane finds its configuration file, if it has one."""
+"""The path of the control plane's configuration file, if it has one."""
 
 
 def serve(given: ControlPlane) -> list[str]:
-    """Of the control plane."""
+    """The arguments of the control plane."""
     place, contour = given.place, given.contour
     found = [
         *("serve", "--incluster", "--xds-address=0.0.0.0", "--xds-port=8001"),
@@ -56,7 +56,7 @@ def serve(given: ControlPlane) -> list[str]:
 
 
 def operator(given: Operator) -> list[str]:
-    """Of the operator, which runs control planes with the image of its own pod."""
+    """The arguments of the operator, which runs control planes with the image of its own pod."""
     found = ["run", "--incluster", "--log-format=json"]
     if given.envoy_image != ENVOY_IMAGE:
         found.append(f"--envoy-image={given.envoy_image}")
@@ -66,7 +66,7 @@ def operator(given: Operator) -> list[str]:
 
 
 def bootstrap(given: Fleet) -> list[str]:
-    """Of what writes the configuration with which Envoy starts."""
+    """The arguments of the container that writes the bootstrap of Envoy."""
     workload = given.workload
     control_plane = given.control_plane or given.place.named("contour")
     heap = workload.overload_max_heap_size or (0 if workload.resources else HEAP)
@@ -87,7 +87,7 @@ def bootstrap(given: Fleet) -> list[str]:
 
 
 def envoy(workload: workloads.Workload, log_levels: Mapping[str, str]) -> list[str]:
-    """Of Envoy itself; the levels are those of certain components."""
+    """The arguments of Envoy; `levels` are log levels of single components."""
     components = ",".join(f"{name}:{level}" for name, level in sorted(log_levels.items()))
     return [
         *("--config-path", "/config/envoy.json"),
@@ -103,8 +103,8 @@ def envoy(workload: workloads.Workload, log_levels: Mapping[str, str]) -> list[s
 def rate_limit_service(given: Counter) -> list[Raw]:
     """The environment of the rate limit service, which is all of its settings.
 
-    Its page for health and its page for debugging, which could also count and reset, are for the
-    pod itself.
+    Its health page and its debug page, which could also count and reset, are served only within the
+    pod.
     """
     place, redis = given.place, given.redis
     assert redis is not None

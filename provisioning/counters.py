@@ -9,13 +9,13 @@ from provisioning.names import RATE_LIMIT_IMAGE
 from provisioning.templating import Document
 
 CALLED = "contour-ratelimit"
-"""What its objects are called, before the suffix of the instance."""
+"""The name of its objects, before the suffix of the instance."""
 
 LEADER = "contour-ratelimit-leader"
-"""The Service in front of the replica that leads, where that one counts, likewise."""
+"""The name of the Service in front of the leader, if that counts, before the suffix."""
 
 CLIENT = "contour-ratelimit-client"
-"""The Secret with the certificate that Envoys show it, likewise."""
+"""The name of the Secret with the client certificate of Envoys, before the suffix."""
 
 _RESOURCES = workloads.Resources(
     requests={"cpu": "100m", "memory": "64Mi"}, limits={"memory": "512Mi"}
@@ -24,7 +24,7 @@ _RESOURCES = workloads.Resources(
 
 def documents(given: Counter) -> list[Document]:
     """The pods that count for RateLimitFilters, and the Service in front of them; without a Redis,
-    the Service in front of the replica that leads, which counts then."""
+    a Service in front of the leader, which counts then."""
     place, service = given.place, given.service
     if given.redis is None:
         values = {"counter": given, "family": _family(given.address)}
@@ -44,5 +44,5 @@ def documents(given: Counter) -> list[Document]:
 
 
 def _family(address: str) -> str:
-    """Of an EndpointSlice."""
+    """The address type of an EndpointSlice."""
     return f"IPv{ipaddress.ip_address(address).version}"

@@ -1,7 +1,9 @@
-"""What an administrator applies who turns `spec.discovery` on: EnvoyConfigs of a cluster.
+"""The objects that an administrator applies to turn on `spec.discovery` (EnvoyConfigs in a
+cluster).
 
 The definitions and the rights to read EnvoyConfigs and write their revisions are for all instances
-(`manifests.opted_in`). Who may make Secrets with certificates for Envoys is bound by namespace.
+(`manifests.opted_in`). The right to make Secrets with certificates for Envoys is bound by
+namespace.
 """
 
 from crds import kinds
@@ -10,11 +12,11 @@ from provisioning import manifests, rights, templating
 from provisioning.installation import Place
 
 NODE_CERTIFICATES_ROLE = "contour-node-certificates"
-"""What an instance may do where it issues certificates for the Envoys of EnvoyConfigs."""
+"""The ClusterRole of an instance where it issues certificates for the Envoys of EnvoyConfigs."""
 
 
 def documents(place: Place) -> list[Raw]:
-    """For an instance, with its own namespace as the first one of EnvoyConfigs."""
+    """The objects for an instance, whose own namespace is the first one with EnvoyConfigs."""
     values = {
         "role": NODE_CERTIFICATES_ROLE,
         "rights": rights.of_node_certificates(),

@@ -1,8 +1,8 @@
-"""How the Service in front of a fleet is exposed: its type, and what a cloud is told of it.
+"""How the Service in front of a fleet is exposed: its type, and annotations for clouds.
 
-The annotations are those of the clouds' own controllers for Services (AWS, Azure, GKE:
-"Service annotations"). What contradicts itself never comes so far
-(`dag.configuration.publishing`); what a cloud does not look at in a case is left out here.
+The annotations are those of the clouds' own controllers for Services (AWS, Azure, GKE: "Service
+annotations"). Contradictions are refused before (`dag.configuration.publishing`); settings that a
+cloud ignores are left out here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,19 +22,19 @@ _AZURE = "service.beta.kubernetes.io/azure-load-balancer"
 
 
 def service_type(given: NetworkPublishing) -> str:
-    """As Kubernetes calls it."""
+    """The type of the Service, by its name in Kubernetes."""
     return given.type.removesuffix("Service")
 
 
 def annotations(given: Fleet) -> dict[str, str]:
-    """Of the Service; what users write themselves wins."""
+    """The annotations of the Service; those that users write themselves win."""
     balancer = _load_balancer(given.publishing)
     told = dict(_told(balancer, given)) if balancer is not None else {}
     return {**told, **given.publishing.service_annotations}
 
 
 def address(given: Fleet) -> str:
-    """That the load balancer is to have; empty if any will do."""
+    """The address that the load balancer is to have; empty if any will do."""
     balancer = _load_balancer(given.publishing)
     if balancer is None:
         return ""
@@ -45,7 +45,7 @@ def address(given: Fleet) -> str:
 
 
 def of_balancers(given: Fleet) -> Raw:
-    """The fields that only a Service for a load balancer has, as far as they are said."""
+    """The fields that only a Service of type LoadBalancer has, as far as they are set."""
     said, found = given.details.service, Raw()
     if _load_balancer(given.publishing) is None:
         return found
@@ -59,7 +59,7 @@ def of_balancers(given: Fleet) -> Raw:
 
 
 def node_ports(given: Fleet) -> Mapping[str, int]:
-    """By the name of the port of the Service; 0 where any will do."""
+    """The node ports by the name of the Service port; 0 if any will do."""
     wanted: dict[str, int] = {it.name: it.port_number or 0 for it in given.publishing.node_ports}
     is_exposed = given.publishing.type == "NodePortService"
     return {it.name: wanted.get(it.name, 0) if is_exposed else 0 for it in given.ports}
@@ -111,7 +111,7 @@ def _azure(given: AzureParameters, is_internal: bool) -> Iterator[tuple[str, str
 def _gcp(given: GCPParameters, is_internal: bool) -> Iterator[tuple[str, str]]:
     if not is_internal:
         return
-    # The older name is what clusters before 1.17 look for.
+    # Clusters before 1.17 read the older name.
     yield "networking.gke.io/load-balancer-type", "Internal"
     yield "cloud.google.com/load-balancer-type", "Internal"
     if given.subnet:

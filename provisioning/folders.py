@@ -1,9 +1,10 @@
-"""Files that are replaced all at once, for those who watch a folder of certificates and keys.
+"""Folders of certificates and keys, whose files are replaced atomically, for programs that watch
+them.
 
-Laid out as a kubelet lays out a Secret: the names are links through `..data`, which is swapped
-for a folder of new contents in one rename. Nobody ever sees a certificate beside another's key, and
-Envoy's `watched_directory` and our own server notice the swap. Only the owner may read them,
-whatever the umask.
+The layout is that of a Secret that a kubelet mounts: the names are links through `..data`, which is
+replaced with a folder of new contents in one rename. So no reader sees a certificate with the key
+of another one, and Envoy's `watched_directory` and our own server notice the change. Only the owner
+may read the files, whatever the umask.
 """
 
 import os
@@ -16,7 +17,7 @@ _CURRENT = "..data"
 
 
 def write(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Makes these the contents of the folder; files of other names stay."""
+    """Writes these files to the folder; files of other names stay."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix="..", dir=folder))
     for name, content in contents.items():
@@ -30,7 +31,7 @@ def write(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def read(folder: Path, name: str) -> bytes:
-    """The contents of a file; none if there is no such file."""
+    """The contents of a file; empty if there is no such file."""
     try:
         return (folder / name).read_bytes()
     except FileNotFoundError:

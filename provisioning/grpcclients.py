@@ -1,7 +1,7 @@
-"""What an administrator applies for certificates of gRPC clients in a cluster.
+"""The objects that an administrator applies for certificates of gRPC clients in a cluster.
 
-An instance reads the authority that signs them, in its own namespace. Where it may make the Secrets
-is bound by namespace: those of `certificateNamespaces`.
+An instance reads the authority that signs them, in its own namespace. The right to make the Secrets
+is bound in the namespaces of `certificateNamespaces`.
 """
 
 from crds.raw import Raw
@@ -9,12 +9,12 @@ from provisioning import rights, templating
 from provisioning.installation import Place
 
 CERTIFICATES_ROLE = "contour-grpc-certificates"
-"""What an instance may do where it issues certificates for gRPC clients."""
+"""The ClusterRole of an instance where it issues certificates for gRPC clients."""
 AUTHORITY_ROLE = "contour-grpc-authority"
 
 
 def documents(place: Place) -> list[Raw]:
-    """For an instance."""
+    """The objects for an instance."""
     values = {
         "role": CERTIFICATES_ROLE,
         "rights": rights.of_grpc_certificates(place.named("grpccert")),

@@ -1,12 +1,12 @@
-"""The names in the certificates of an instance: who is the control plane, and who is which fleet.
+"""The names in the certificates of an instance: of the control plane and of its fleets.
 
-For those who issue certificates and those who check them. An instance has an authority of its own,
-so names need only differ within it. The control plane's name is in no certificate of an Envoy: who
-gets hold of one can neither pose as the control plane nor speak to it as another replica.
+For issuing and for checking certificates. An instance has an authority of its own, so names need to
+be unique only within it. No certificate of an Envoy has the control plane's name: whoever steals
+one can neither pose as the control plane nor speak to it as another replica.
 """
 
 CONTROL_PLANE = "contour"
-"""What Envoys, and replicas among themselves, demand of the control plane's certificate."""
+"""The name that Envoys and other replicas demand in the control plane's certificate."""
 
 
 def control_plane(service: str, namespace: str) -> tuple[str, ...]:
@@ -15,12 +15,13 @@ def control_plane(service: str, namespace: str) -> tuple[str, ...]:
 
 
 def fleet(service: str, namespace: str) -> tuple[str, ...]:
-    """The names of a fleet, which are those of the Service in front of it."""
+    """The names of a fleet: those of the Service in front of it."""
     return tuple(it for it in _of_a_service(service, namespace) if it != CONTROL_PLANE)
 
 
 def gateway_fleet(gateway: str, namespace: str) -> tuple[str, ...]:
-    """The names of the fleet of one Gateway: never the short one, which other namespaces have."""
+    """The names of the fleet of one Gateway; without the short one, which is not unique across
+    namespaces."""
     return tuple(it for it in _of_a_service(gateway, namespace) if it != gateway)
 
 
@@ -30,19 +31,20 @@ def grpc_client(namespace: str) -> str:
 
 
 def grpc_server(namespace: str) -> str:
-    """The URI in the same certificate by which clients know the servers of a namespace."""
+    """The URI in the same certificate by which clients identify the servers of a namespace."""
     return f"projectcontour://grpc-server/{namespace}"
 
 
 GRPC_PROVIDER = "contour"
-"""What the bootstrap of a gRPC application calls its certificate, and what it is told to show."""
+"""The name of the certificate provider in the bootstrap of gRPC applications, which xDS refers
+to."""
 
 RATE_LIMIT_SERVICE = "projectcontour://rate-limit-service"
 """The URI in the certificate of the rate limit service of an instance."""
 
 RATE_LIMIT_CLIENT = "contour-rate-limit-client"
-"""The name in the certificate that Envoys show that service. It checks DNS names only, and trusts
-public authorities, too: none of them certifies a name without a dot."""
+"""The name in the client certificate of Envoys for that service. The service checks only DNS names,
+and trusts public authorities, too: none of these certifies a name without a dot."""
 
 
 def rate_limit_service(service: str, namespace: str) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
-"""What an installation is made of, as far as it differs from one to another.
+"""The parameters of an installation, for the templates.
 
-For the templates. How the processes run is what a ContourConfiguration says (`crds.workloads`), so
-that the operator hands on what users wrote; beside it stand the names that users do not write. What
-is the same in every installation is in the templates.
+How the processes run is in the types of a ContourConfiguration (`crds.workloads`), so that the
+operator passes on what users wrote; other fields are names that users do not write. Parts that all
+installations share are in the templates.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from crds.ratelimitservice import RateLimitService, Redis
 from crds.sidecars import Sidecar
 from provisioning.names import ENVOY_IMAGE, IMAGE, NAMESPACE, OPERATORS_NAMESPACE
 
-# Kubernetes' own proposal for clouds that would speak HTTP to what is behind them.
+# Kubernetes' recommendation for clouds whose load balancers would otherwise speak HTTP to backends.
 _ANNOTATIONS = {"service.beta.kubernetes.io/aws-load-balancer-backend-protocol": "tcp"}
 
 
@@ -23,9 +23,9 @@ class Port(NamedTuple):
 
     name: str
     number: int
-    """As clients see it."""
+    """The port number that clients see."""
     container: int
-    """Where Envoy listens."""
+    """The port on which Envoy listens."""
     protocol: Literal["TCP", "UDP"] = "TCP"
 
 
@@ -40,20 +40,20 @@ def _published() -> workloads.NetworkPublishing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where an instance is, and what tells its objects from those of another."""
+    """The namespace of an instance, and what distinguishes its objects from those of another."""
 
     namespace: str = NAMESPACE
     suffix: str = ""
-    """Ends the names of all objects, so that a namespace can hold several instances."""
+    """The suffix of the names of all objects, so that a namespace can have several instances."""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of every object and pod, beside the usual ones."""
+    """Labels of every object and pod, in addition to the usual ones."""
     annotations: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of every object and pod."""
+    """Annotations of every object and pod."""
     image: str = IMAGE
-    """Of the control plane, and of what runs beside Envoy."""
+    """The image of the control plane, and of the containers beside Envoy."""
 
     def named(self, name: str) -> str:
-        """What an object of that name is called here."""
+        """The name of an object, with the suffix."""
         return f"{name}{self.suffix}"
 
 
@@ -70,7 +70,7 @@ class ControlPlane:
     sidecars: tuple[tuple[str, Sidecar], ...] = ()
     """The extensions that run in these pods, by name."""
     envoy_image: str = ENVOY_IMAGE
-    """Of the fleets that it makes."""
+    """The Envoy image of the fleets that it makes."""
     makes_fleet: bool = False
     """Whether it may make the Envoys beside it, and keep them."""
     makes_fleets_for_gateways: bool = False
@@ -78,8 +78,8 @@ class ControlPlane:
     makes_outer_class: bool = False
     """Whether the Gateway in front of its fleet has a GatewayClass of its own."""
     makes_no_roles: bool = False
-    """Whether its rights in watched namespaces are those of the ClusterRole, bound there: for
-    whoever may bind that one, and does not hold what it grants."""
+    """Whether its rights in watched namespaces come from the ClusterRole, bound there: for an
+    installer that may bind it, but does not have the rights that it grants."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,33 +88,33 @@ class Fleet:
 
     place: Place = Place()
     name: str = "contour"
-    """What the control plane calls it."""
+    """The name of the fleet for the control plane."""
     called: str = "envoy"
-    """What its objects are called, before the suffix of the place."""
+    """The name of its objects, before the suffix of the place."""
     control_plane: str = ""
-    """Where the control plane is reached; empty: by its usual name at the same place."""
+    """The address of the control plane; empty: its usual name at the same place."""
     certificate: str = "envoycert"
-    """The Secret that it shows the control plane, before the suffix of the place."""
+    """The Secret with its certificate for the control plane, before the suffix of the place."""
     image: str = ENVOY_IMAGE
     workload: workloads.Workload = field(default_factory=workloads.Workload)
     publishing: workloads.NetworkPublishing = field(default_factory=_published)
     details: fleetdetails.Details = field(default_factory=fleetdetails.Details)
     ports: tuple[Port, ...] = PORTS
     declares_ports: bool = True
-    """Whether the pods say which ports they have: whenever these change, all pods are replaced."""
+    """Whether the pods declare their ports; if so, every change of these replaces all pods."""
     monitors: tuple[int, ...] = ()
-    """Ports where Envoy tells how it is, beside 8002; open to whoever may read metrics."""
+    """Ports for health checks and metrics in addition to 8002; open to whoever may read metrics."""
     hides_stats: bool = False
-    """Whether the page for probes is without metrics, which are then for few to read elsewhere."""
+    """Whether the page for probes has no metrics, because these are restricted, on another port."""
     bootstrap: str = ""
-    """The bootstrap of one's own with which Envoys start, as `contour bootstrap --custom` reads
-    it; without a dollar sign, by which Kubernetes would replace names in it. Empty: the usual."""
+    """The custom bootstrap of Envoys, as `contour bootstrap --custom` reads it; without dollar
+    signs, which Kubernetes would expand. Empty: the usual one."""
     admin: str = "/admin/admin.sock"
-    """Where Envoy's administration interface is."""
+    """The socket of Envoy's administration interface."""
     speaks_proxy_protocol: bool = False
-    """Whether the load balancer is to tell by the PROXY protocol who its clients are."""
+    """Whether the load balancer is to send the addresses of clients by the PROXY protocol."""
     address: str = ""
-    """That the Service is to have; any if empty."""
+    """The address that the Service is to have; any if empty."""
     takes_host_ports: bool = False
     """Whether the ports are also those of the nodes, which restricted namespaces forbid."""
 
@@ -126,19 +126,19 @@ class Counter:
     place: Place
     service: RateLimitService
     redis: Redis | None
-    """None: the replica that leads counts, and there are no pods."""
+    """None: the leader counts, and there are no pods."""
     called: str
-    """What its objects are called, and the Secret with its certificate."""
+    """The name of its objects, and of the Secret with its certificate."""
     client: str
-    """The name in the certificates of those who may ask it."""
+    """The name in the certificates of permitted clients."""
     state: str = ""
-    """Changes with what its pods read only when they start."""
+    """A digest of what its pods read only when they start."""
     leader: str = ""
-    """What the objects in front of the replica that leads are called."""
+    """The name of the objects in front of the leader."""
     address: str = ""
-    """The IP address of that replica."""
+    """The IP address of the leader."""
     port: int = 8081
-    """Where it is asked."""
+    """The port of the service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,10 +148,10 @@ class Operator:
     place: Place = Place(namespace=OPERATORS_NAMESPACE)
     replicas: int = 2
     envoy_image: str = ENVOY_IMAGE
-    """Of the fleets that its instances make."""
+    """The Envoy image of the fleets that its instances make."""
     trusted: tuple[str, ...] | None = None
-    """Where authors may let instances reach beyond their namespace; patterns. None: the API server
-    asks what an author may, for which it has to be of Kubernetes 1.30 or newer."""
+    """Namespaces whose instances may reach beyond them, as patterns. None: the API server checks
+    the rights of authors, which needs Kubernetes 1.30 or newer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +161,7 @@ class Installation:
     control_plane: ControlPlane = ControlPlane()
     fleet: Fleet = Fleet()
     controller_name: str = "projectcontour.io/gateway-controller"
-    """Of the GatewayClasses that it serves."""
+    """The controller name of the GatewayClasses that it serves."""
 
     @property
     def place(self) -> Place:

@@ -1,8 +1,8 @@
 """The Kubernetes objects of an installation, rendered from the templates beside this module.
 
-For `hack/generate` and `contour manifests`, which print all of them, and for whoever keeps some of
-them up to date in a cluster. They stay the same when they are applied again: nothing in them
-is made up, and nothing is empty that an API server would leave out.
+For `hack/generate` and `contour manifests`, which print all of them, and for the operator and
+instances, which keep some of them up to date in a cluster. Applying them again changes nothing:
+they contain nothing random, and no empty fields that an API server would leave out.
 """
 
 import hashlib
@@ -27,19 +27,19 @@ from provisioning.secrets import Names
 from provisioning.templating import Document
 
 CLUSTER_ROLE = "contour"
-"""What the control plane may do in all namespaces; one for all instances."""
+"""The ClusterRole of control planes in all namespaces; one for all instances."""
 
 GATEWAYS_ROLE = "contour-gateways"
-"""What it may do in addition where Gateways have fleets of their own; one for all instances."""
+"""The additional ClusterRole where Gateways have fleets of their own; one for all instances."""
 
 CLASSES_ROLE = "contour-outer-classes"
-"""What it may do in addition where it makes a class for the Gateway in front of its fleet."""
+"""The additional ClusterRole where it makes a class for the Gateway in front of its fleet."""
 
 ADDED_ROLE = "contour-added"
-"""What administrators let every instance do beyond that; aggregated from ClusterRoles of theirs."""
+"""Further rights that administrators give to every instance, aggregated from their ClusterRoles."""
 
 ADDED = {"projectcontour.io/aggregate-to-contour": "true"}
-"""The label of the ClusterRoles that the API server adds up to it."""
+"""The label of the ClusterRoles that the API server aggregates in it."""
 
 _BOUND = (CLUSTER_ROLE, GATEWAYS_ROLE, CLASSES_ROLE, ADDED_ROLE)
 
@@ -57,11 +57,12 @@ _BESIDE = {"requests": {"cpu": "10m", "memory": "64Mi"}, "limits": {"memory": "2
 
 
 def everything(given: Installation) -> list[Document]:
-    """All that is installed, in an order in which it can be applied, once the CRDs are there.
+    """All objects of an installation without CRDs, in an order in which they can be applied after
+    these.
 
-    They are apart: kubectl cannot apply a kind and an object of it at once, and whoever removes an
-    instance must not remove every HTTPProxy of the cluster. An instance that looks at some
-    namespaces only is for those who may do nothing outside of them.
+    CRDs are separate: kubectl cannot apply a kind and an object of it at once, and removing an
+    instance must not remove every HTTPProxy of the cluster. An instance that watches some
+    namespaces only is for users who may do nothing outside of them.
     """
     place = given.place
     return [
@@ -87,16 +88,16 @@ def _of_the_cluster(given: Installation) -> list[Document]:
 
 
 def crds() -> list[Document]:
-    """The definitions of our own kinds that every cluster needs."""
+    """The CRDs of our own kinds that every cluster needs."""
     return [schema.crd(it) for it in kinds.KINDS.values() if it.ours and not it.opt_in]
 
 
 OPT_IN = sorted({it.group for it in kinds.KINDS.values() if it.opt_in})
-"""The groups whose kinds are served only where an administrator applies their definitions."""
+"""The groups whose kinds are served only where an administrator applies their CRDs."""
 
 
 def opted_in(group: str) -> list[Document]:
-    """The definitions of the kinds of such a group, marked as ours, and the rights to them."""
+    """The CRDs of the kinds of such a group, marked as ours, and the rights to them."""
     found = [it for it in kinds.KINDS.values() if it.opt_in and it.group == group]
     role = f"contour-{group.replace('.', '-')}"
     return [
@@ -110,7 +111,7 @@ def opted_in(group: str) -> list[Document]:
 
 
 def cluster_roles(names: Iterable[str] = _BOUND) -> list[Document]:
-    """Those ClusterRoles that instances are bound to: all of them to the first and the last."""
+    """The ClusterRoles that instances are bound to; all instances to the first and the last."""
     rules = {
         CLUSTER_ROLE: rights.everywhere,
         GATEWAYS_ROLE: rights.of_gateways,
@@ -121,7 +122,7 @@ def cluster_roles(names: Iterable[str] = _BOUND) -> list[Document]:
 
 
 def _cluster_role(name: str, found: list[Raw] | None, *, is_added: bool = False) -> list[Document]:
-    """A ClusterRole; without rights of its own it is the sum of those that are added."""
+    """A ClusterRole; without rights of its own, it aggregates those with the label."""
     values = {
         "cluster_role": name,
         "rights": found,
@@ -133,12 +134,12 @@ def _cluster_role(name: str, found: list[Raw] | None, *, is_added: bool = False)
 
 
 def namespace(place: Place, *, is_restricted: bool) -> list[Document]:
-    """The namespace of an instance, closed to pods that want more than ours."""
+    """The namespace of an instance, with a Pod Security level that our pods keep."""
     return rendering.rendered("namespace", place, {"is_restricted": is_restricted})
 
 
 def certgen(place: Place) -> list[Document]:
-    """Makes and renews the certificates of an instance that nobody else sees to."""
+    """The Job that makes and renews the certificates of an instance without an operator."""
     names = Names(place.namespace, place.suffix)
     suffix = [f"--secrets-name-suffix={place.suffix}"] if place.suffix else []
     name = place.named("contour-certgen")
@@ -156,8 +157,8 @@ def certgen(place: Place) -> list[Document]:
 
 
 def image_mark(image: str) -> str:
-    """What tells the Job of one image from that of another: the template of a Job cannot change, so
-    the same name would have another image refused. Empty for the usual image."""
+    """A suffix of the Job's name that depends on the image: the template of a Job is immutable, so
+    another image under the same name would be refused. Empty for the usual image."""
     return "" if image == IMAGE else f"-{hashlib.sha256(image.encode()).hexdigest()[:8]}"
 
 
@@ -175,11 +176,11 @@ def configuration(given: Installation) -> list[Document]:
 
 
 def control_plane(given: ControlPlane) -> list[Document]:
-    """The control plane and its rights; the ClusterRole is apart."""
+    """The control plane and its rights, without the ClusterRole."""
     place, contour = given.place, given.contour
     name = place.named("contour")
     lease, watches_everything = place.named("leader-elect"), not contour.watch_namespaces
-    # What is read at home is bound there like what is watched, if it is not a Role's.
+    # Its own namespace gets a binding like a watched one, if it has no Role there.
     needs_home = given.makes_no_roles or given.makes_fleets_for_gateways
     home = [place.namespace] if needs_home and not watches_everything else []
     values = {
@@ -258,7 +259,8 @@ def operator(given: Operator) -> list[Document]:
 
 
 def admission_policy() -> list[Document]:
-    """What lets the API server refuse instances that would hold more than their authors do."""
+    """The policy by which the API server refuses instances with more rights than their authors
+    have."""
     values = {"policy": admission.NAME, "cel": admission.policy()}
     return rendering.rendered("admission", Place(), values)
 
@@ -304,7 +306,7 @@ def outer_gateway(given: Fleet) -> list[Document]:
     values = {
         "envoy": name,
         "labels": rendering.labels(name, "envoy", given.place),
-        # No name of a Service has a dot: nobody else's becomes this one.
+        # No name of a Service has a dot, so no Service of others can have this name.
         "own_class": f"{name}.{given.place.namespace}",
         "outer": outer,
         "parameters": _PARAMETERS.dump_python(outer.parameters_ref, exclude_none=True),
@@ -321,7 +323,7 @@ def _account(name: str, place: Place) -> dict[str, str]:
 
 
 def _replicas(given: Fleet) -> int:
-    """With how many pods a Deployment begins, if an autoscaler sees to it from there."""
+    """The number of pods with which a Deployment begins, if an autoscaler sets it from then on."""
     scaler, asked = given.details.autoscaler, given.workload.replicas
     if scaler is None:
         return asked
@@ -329,12 +331,12 @@ def _replicas(given: Fleet) -> int:
 
 
 def _variables(asked: Sequence[Raw]) -> list[Raw]:
-    """Of the container of Envoy; those that are asked for win."""
+    """The environment of Envoy's container; variables that users set win."""
     is_asked = any(it.get("name") == _NAMESPACE["name"] for it in asked)
     return [*asked] if is_asked else [_NAMESPACE, *asked]
 
 
-# For spans, beside HOSTNAME, which every container has.
+# For spans, in addition to HOSTNAME, which every container has.
 _NAMESPACE: Raw = {
     "name": "CONTOUR_NAMESPACE",
     "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}},

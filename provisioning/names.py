@@ -1,4 +1,4 @@
-"""What an installation is called where nobody says otherwise; also in the help of commands."""
+"""Default names and images of an installation; also used in the help of commands."""
 
 from datetime import timedelta
 from importlib import metadata
@@ -8,10 +8,10 @@ IMAGE = f"contour-ingress:{VERSION}"
 ENVOY_IMAGE = "docker.io/envoyproxy/envoy:distroless-v1.40.0"
 
 RATE_LIMIT_IMAGE = "docker.io/envoyproxy/ratelimit:3fb70258"
-"""Of the commit that `hack/ratelimit` requires."""
+"""The rate limit image, of the commit that `hack/ratelimit` requires."""
 
 NAMESPACE = "projectcontour"
-"""Of an instance."""
+"""The namespace of an instance."""
 
 OPERATORS_NAMESPACE = "contour-operator"
 

@@ -1,7 +1,7 @@
-"""Certificates and keys as PEM (RFC 7468), each on its own or several in one text.
+"""Reads and writes certificates and keys as PEM (RFC 7468).
 
-Keys of authorities are kept in one text, in any order: which certificate a key belongs to is told
-by the key. What cannot be read counts as absent, because it can be made anew.
+Keys of authorities are kept in one text, in any order: the key itself shows which certificate it
+belongs to. Unreadable entries count as absent, because they can be made again.
 """
 
 import re
@@ -18,12 +18,12 @@ _KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVAT
 
 
 def bundle(authorities: Iterable[Authority]) -> bytes:
-    """The certificates of authorities, for those who check others."""
+    """The certificates of authorities, as a trust bundle."""
     return b"".join(certificate(it.certificate) for it in authorities)
 
 
 def keys(authorities: Iterable[Authority]) -> bytes:
-    """The keys of those that have one."""
+    """The keys of the authorities that have one."""
     return b"".join(key(it.key) for it in authorities if it.key is not None)
 
 

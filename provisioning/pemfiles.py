@@ -1,7 +1,7 @@
 """The certificates of an instance as PEM files in a folder, for Envoys outside of any cluster.
 
-The files are called as Contour's certgen calls them. `CAkey.pem` is ours: with it, calling again
-renews what is due instead of starting anew. It belongs to whoever issues and to nobody else.
+The files have the names of Contour's certgen. `CAkey.pem` is ours: with it, a second run renews
+what is due instead of starting again. Only the issuer must have it.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from provisioning.rotation import Holdings
 
 
 def contents(held: Holdings) -> dict[str, bytes]:
-    """What is in the files, by their names."""
+    """The contents of the files, by name."""
     found = {"CAcert.pem": pem.bundle(held.authorities), "CAkey.pem": pem.keys(held.authorities)}
     for name, leaf in held.leaves.items():
         found[f"{name}cert.pem"] = pem.certificate(leaf.certificate)
@@ -21,7 +21,7 @@ def contents(held: Holdings) -> dict[str, bytes]:
 
 
 def holdings(folder: Path, leaves: Iterable[str]) -> Holdings:
-    """What a folder holds of an instance with these leaves."""
+    """The certificates that a folder has of an instance with these leaves."""
     read = {
         name: pem.leaf(
             folders.read(folder, f"{name}cert.pem"), folders.read(folder, f"{name}key.pem")

@@ -1,6 +1,6 @@
-"""The parts that the objects of every template share: their labels, what pods may, where they run.
+"""Parts that the objects of all templates share: labels, security contexts, scheduling of pods.
 
-For the modules beside this one that say what is in an object.
+For the modules beside this one that render objects.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ _PRIVATE = 0o440  # the volume's group is the pods' own
 
 
 def rendered(template: str, place: Place, values: Mapping[str, object]) -> list[Document]:
-    """The objects of a template, with what every template knows."""
+    """The objects of a template, rendered with these and the common values."""
     shared: Raw = {
         "place": place,
         "namespace": place.namespace,
@@ -57,7 +57,7 @@ def rendered(template: str, place: Place, values: Mapping[str, object]) -> list[
 
 
 def placed(document: Document, place: Place, labels: Mapping[str, object]) -> Document:
-    """With its namespace, unless it says where it is, and with the labels that all of them have."""
+    """An object with its namespace, unless it has one, and with the common labels."""
     meta = document["metadata"]
     where = {"namespace": it} if (it := meta.get("namespace", place.namespace)) else {}
     rest = {key: it for key, it in meta.items() if key != "namespace"}
@@ -68,7 +68,7 @@ def placed(document: Document, place: Place, labels: Mapping[str, object]) -> Do
 
 
 def labels(name: str, component: str, place: Place) -> dict[str, str]:
-    """Of an object and its pods; `component` is what runs in these."""
+    """The labels of an object and its pods; `component` is what runs in these."""
     return {
         **place.labels,
         "app": name,
@@ -80,7 +80,7 @@ def labels(name: str, component: str, place: Place) -> dict[str, str]:
 
 
 def scraped(port: int, path: str) -> dict[str, str]:
-    """What Prometheus' usual configuration for pods looks for."""
+    """The annotations that Prometheus' usual configuration for pods reads."""
     return {
         "prometheus.io/scrape": "true",
         "prometheus.io/port": str(port),
@@ -89,7 +89,7 @@ def scraped(port: int, path: str) -> dict[str, str]:
 
 
 def spread(name: str) -> list[Raw]:
-    """Over nodes and zones, as far as there are several."""
+    """Constraints that spread pods over nodes and zones, as far as there are several."""
     return [
         {
             "maxSkew": 1,

@@ -1,9 +1,9 @@
-"""What each process may ask the API server for: the least that does its work.
+"""The rights of each process at the API server (RBAC rules): the least that does its work.
 
-The kinds are those of `crds.kinds`, so that a kind that is read is a kind that may be read. The
-control plane reads them, writes statuses, finalizers and Events, and keeps a fleet at home; Envoy
-may nothing, and has no token. The operator makes what instances consist of, and can pass on no more
-than it holds itself: the Role of an instance, and the ClusterRoles that it may bind.
+The kinds are those of `crds.kinds`, so every kind that is read may be read. The control plane reads
+them, writes statuses, finalizers and Events, and manages a fleet in its own namespace; Envoy has no
+rights, and no token. The operator makes the objects of instances, and can grant no more than it has
+itself: the Role of an instance, and the ClusterRoles that it may bind.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,23 +20,23 @@ Rule = Raw
 
 
 class Counters(NamedTuple):
-    """The Secrets with which an instance makes the rate limit service."""
+    """The Secrets that an instance needs to make the rate limit service."""
 
     authority: str = Names().authority
-    """That signs its certificates."""
+    """The Secret with the authority that signs its certificates."""
     certificates: tuple[str, ...] = (counters.CALLED, counters.CLIENT)
 
 
 _OF_CONFIGURATIONS = frozenset(
     {"ContourConfiguration", "ExtensionService", "Service", "EndpointSlice", "Secret"}
 )
-"""A configuration, what it refers to, and Envoy's Service: read at home whatever else is."""
+"""A configuration, what it refers to, and Envoy's Service: always read in its own namespace."""
 
 _BY_NAME = {"CustomResourceDefinition": (GATEWAY_CLASSES_CRD,)}
-"""Those of which certain objects are read only: the definition tells the version of its API."""
+"""Kinds of which only certain objects are read: a CRD has the version of the Gateway API."""
 
 _WITH_FINALIZERS = frozenset({"Gateway", "GatewayClass"})
-"""Those that must not go before we have left them: nothing else of them is written."""
+"""Kinds on which we set finalizers; nothing else of them is written."""
 
 _GATEWAY_API = kinds.GATEWAY
 
@@ -48,12 +48,12 @@ _WRITE_STATUS = ("patch",)
 
 
 def everywhere() -> list[Rule]:
-    """Of the control plane, in all namespaces."""
+    """The rights of the control plane in all namespaces."""
     return [*_kinds(_USUAL), _events()]
 
 
 def of_group(group: str) -> list[Rule]:
-    """Of the control plane, to the kinds of a group that an administrator opts in to."""
+    """The rights of the control plane to the kinds of a group that an administrator opts in to."""
     if group == kinds.MARIN3R:
         return _of_discovery()
     return [*_kinds(it for it in kinds.IN_CLUSTERS if it.opt_in and it.group == group)]
@@ -65,38 +65,40 @@ def _of_discovery() -> list[Rule]:
         _rule([group], ["envoyconfigs"], ("get", *_READ)),
         _rule([group], ["envoyconfigs/status", "envoyconfigrevisions/status"], _WRITE_STATUS),
         _rule([group], ["envoyconfigrevisions"], (*_READ, "create", "patch", "delete")),
-        # Where there is one of these, somebody else writes.
+        # If one of these exists, another program writes them.
         _rule([f"operator.{group}"], ["discoveryservices"], ["list"]),
     ]
 
 
 def in_a_watched_namespace() -> list[Rule]:
-    """Of a control plane that looks at some namespaces only, in each of those."""
+    """The rights of a control plane in each namespace, if it watches some namespaces only."""
     return [*_kinds(it for it in _USUAL if it.namespaced), _events()]
 
 
 def of_gateways() -> list[Rule]:
-    """Of a control plane that makes a fleet for each Gateway, where Gateways may be."""
+    """The rights of a control plane that makes a fleet for each Gateway, where Gateways may be."""
     return [
         *_fleets(),
-        # Their certificates, which the authority at home signs. They go with their ServiceAccounts.
+        # Their certificates, signed by the instance's authority; they go with the ServiceAccounts.
         _rule([""], ["secrets"], ["get", "create", "patch"]),
     ]
 
 
 def of_outer_classes() -> list[Rule]:
-    """Of a control plane that makes a GatewayClass for the Gateway in front of its fleet."""
+    """The rights of a control plane that makes a GatewayClass for the Gateway in front of its
+    fleet."""
     return [_rule([_GATEWAY_API], ["gatewayclasses"], _MAKE)]
 
 
 def of_node_certificates() -> list[Rule]:
-    """Of a control plane that issues certificates for the Envoys of EnvoyConfigs, where these are;
-    and at home, where the authority is that signs them."""
+    """The rights of a control plane that issues certificates for the Envoys of EnvoyConfigs, where
+    these are; and in its own namespace, where the authority is that signs them."""
     return [_rule([""], ["secrets"], ["get", "create", "patch"])]
 
 
 def of_grpc_certificates(secret: str) -> list[Rule]:
-    """Of a control plane that issues certificates for gRPC clients, in their namespaces."""
+    """The rights of a control plane that issues certificates for gRPC clients, in their
+    namespaces."""
     return [
         _rule([""], ["secrets"], ["create"]),  # cannot be limited to a name
         _rule([""], ["secrets"], ["get", "patch"], [secret]),
@@ -104,7 +106,7 @@ def of_grpc_certificates(secret: str) -> list[Rule]:
 
 
 def of_authority(secret: str) -> list[Rule]:
-    """Of a control plane that signs with its authority, at home."""
+    """The rights of a control plane that signs with its authority, in its own namespace."""
     return [_rule([""], ["secrets"], ["get"], [secret])]
 
 
@@ -114,7 +116,7 @@ def at_home(
     makes_fleet: bool = True,
     counters: Counters = Counters(),  # noqa: B008 - immutable
 ) -> list[Rule]:
-    """Of the control plane, in its own namespace."""
+    """The rights of the control plane in its own namespace."""
     found = [*_leases(lease)]
     if makes_fleet:
         found += [*_fleets(), _outer_gateways(), *_rate_limit_service(counters)]
@@ -126,7 +128,7 @@ def at_home(
 
 
 def _fleets() -> list[Rule]:
-    """Of who keeps a fleet of Envoys, where that is."""
+    """The rights to manage a fleet of Envoys, where that is."""
     return [
         _rule([""], ["serviceaccounts", "services"], _MAKE),
         _rule(["apps"], ["daemonsets", "deployments"], _MAKE),
@@ -140,7 +142,8 @@ def _fleets() -> list[Rule]:
 
 
 def _rate_limit_service(secrets: Counters) -> list[Rule]:
-    """Of who makes the rate limit service, whose other objects are of the kinds of a fleet's."""
+    """The rights to make the rate limit service, whose other objects are of the kinds of a
+    fleet's."""
     return [
         # The endpoints of the Service in front of the replica that leads.
         _rule(["discovery.k8s.io"], ["endpointslices"], _MAKE),
@@ -152,12 +155,12 @@ def _rate_limit_service(secrets: Counters) -> list[Rule]:
 
 
 def _outer_gateways() -> Rule:
-    """Of who keeps the shared fleet, for the Gateway of somebody else in front of it."""
+    """The rights to manage the Gateway of another controller in front of the shared fleet."""
     return _rule([_GATEWAY_API], ["gateways", "tcproutes"], _MAKE)
 
 
 def certificates(secrets: Sequence[str]) -> list[Rule]:
-    """Of those who renew the certificates, in their own namespace."""
+    """The rights to renew the certificates, in their own namespace."""
     return [
         # A right to create cannot be limited to names.
         _rule([""], ["secrets"], ["create"]),
@@ -166,29 +169,29 @@ def certificates(secrets: Sequence[str]) -> list[Rule]:
 
 
 def operator(cluster_roles: Sequence[str], lease: str, secrets: Sequence[str]) -> list[Rule]:
-    """Of the operator, in all namespaces; the names are those that every instance has."""
+    """The rights of the operator in all namespaces; the names are those that every instance has."""
     group, rbac = "projectcontour.io", "rbac.authorization.k8s.io"
     return [
         _rule([group], ["contourconfigurations"], ("get", *_READ, "patch")),
         _rule([group], ["contourconfigurations/status"], _WRITE_STATUS),
-        # kopf looks whether the kind is there.
+        # kopf checks whether the kind is served.
         _rule(["apiextensions.k8s.io"], ["customresourcedefinitions"], _READ),
         _rule([rbac], ["clusterrolebindings", "rolebindings", "roles"], _MAKE),
         _rule([rbac], ["clusterroles"], ["bind"], cluster_roles),
         _rule([""], ["secrets"], ["create"]),
         _rule([""], ["secrets"], ("get", *_READ, "update", "delete"), secrets),
-        # Those of instances go with these, and so do the finalizers that they have left.
+        # Classes and finalizers of an instance are removed with it.
         _rule([_GATEWAY_API], ["gatewayclasses"], ("get", *_READ, "patch", "delete")),
         _events(),
-        # Replicas make their Lease themselves; it goes with the instance.
+        # Replicas make their Lease themselves; it is deleted with the instance.
         _rule(["coordination.k8s.io"], ["leases"], ["delete"], [lease]),
-        # What the Role of an instance grants; most of it is made for instances, too.
+        # The rights that the Role of an instance grants; the operator needs most of them, too.
         *at_home(lease, watches_everything=True),
     ]
 
 
 def operator_at_home(lease: str) -> list[Rule]:
-    """Of the operator, in its own namespace: its Lease, and the image of its own pod."""
+    """The rights of the operator in its own namespace: its Lease, and reading its own pod."""
     return [*_leases(lease), _rule([""], ["pods"], ["get"])]
 
 
@@ -218,7 +221,7 @@ def _kinds(found: Iterable[kinds.Kind]) -> Iterator[Rule]:
         if only_read:
             yield _rule([group], only_read, _READ)
         if written:
-            # What was written meanwhile is read again before a status is written.
+            # Objects are read again before a status is written, for changes by others.
             yield _rule([group], written, ("get", *_READ))
             yield _rule([group], [f"{it}/status" for it in written], _WRITE_STATUS)
         if held := [it.plural for it in every if it.kind in _WITH_FINALIZERS]:

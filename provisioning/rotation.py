@@ -1,9 +1,10 @@
-"""Which certificates an instance should hold now, given those it holds. Pure: the clock is a value.
+"""Rotation of an instance's certificates: those to hold now, given those it has. Pure.
 
-A certificate is renewed at two thirds of its life. An authority is replaced by overlap, in steps
-that need no memory beside the certificates themselves: the new one is trusted by everybody first;
-once that is known everywhere, it signs; once its leaves are everywhere, the old one is forgotten.
-Asking again without waiting changes nothing, so that a step that failed can simply be repeated.
+A certificate is renewed at two thirds of its life. An authority is replaced with an overlap, in
+steps whose only state is the certificates themselves: first everybody trusts the new one; once it
+has reached every pod, it signs; once its leaves are everywhere, the old one is dropped. Asking
+again without waiting changes nothing, so a step that failed can simply be repeated. The current
+time is a parameter.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +18,7 @@ from provisioning.certificates import Authority, Leaf, Subject
 from provisioning.names import LONGEST_LEAF_LIFETIME
 
 SPREAD = timedelta(hours=1)
-"""How long what was written may take to reach every pod (kubelets look every minute or two)."""
+"""How long written Secrets may take to reach every pod (kubelets check every minute or two)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +26,14 @@ class Holdings:
     """The certificates of an instance."""
 
     authorities: tuple[Authority, ...] = ()
-    """Those that everybody trusts."""
+    """The authorities that everybody trusts."""
     leaves: Mapping[str, Leaf] = field(default_factory=dict[str, Leaf])
-    """By who shows them: the names of the `subjects`."""
+    """The leaves by the names of `subjects`, who show them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What an instance should hold."""
+    """What certificates an instance should have."""
 
     subjects: Mapping[str, Subject]
     lifetime: timedelta = LONGEST_LEAF_LIFETIME
@@ -44,27 +45,28 @@ def wanted(
     namespace: str = "projectcontour",
     lifetime: timedelta = LONGEST_LEAF_LIFETIME,
 ) -> Wanted:
-    """What an instance holds whose control plane and Envoys are behind these Services."""
-    # A replica of the control plane is also a client: of the one that leads.
+    """The wanted certificates of an instance whose control plane and Envoys are behind these
+    Services."""
+    # A replica of the control plane is also a client: of the leader.
     server = Subject(identities.control_plane(service, namespace), ("server", "client"))
     client = Subject(identities.fleet(fleet, namespace), ("client",))
     return Wanted({"contour": server, "envoy": client}, lifetime)
 
 
 def with_grpc_clients(want: Wanted, namespaces: Iterable[str]) -> Wanted:
-    """The same with a leaf for the gRPC applications of each of these namespaces."""
+    """`want` with a leaf for the gRPC applications of each of these namespaces."""
     more = {f"grpc-client-{it}-": grpc_application(it) for it in namespaces}
     return replace(want, subjects={**want.subjects, **more})
 
 
 def grpc_application(namespace: str) -> Subject:
-    """Who the gRPC applications of a namespace are, as clients and as servers."""
+    """The subject of the gRPC applications of a namespace, as clients and as servers."""
     names = identities.grpc_client(namespace), identities.grpc_server(namespace)
     return Subject(names, ("client", "server"))
 
 
 def renewed(held: Holdings, want: Wanted, now: datetime) -> Holdings:
-    """What to hold from now on; the same as before if nothing is due."""
+    """The certificates to hold from now on; unchanged if nothing is due."""
     trusted = _trusted(held.authorities, now)
     signer = _signer(trusted, now)
     leaves = {
@@ -78,9 +80,9 @@ def renewed(held: Holdings, want: Wanted, now: datetime) -> Holdings:
 def joined(
     authorities: Iterable[Authority], held: Leaf | None, subject: Subject, now: datetime
 ) -> Leaf | None:
-    """The leaf of somebody who joins an instance; None if no authority could sign one.
+    """The leaf of a process that joins an instance; None if no authority could sign one.
 
-    The same as before if nothing is due. Authorities are renewed elsewhere, and in time.
+    It is unchanged if nothing is due. Authorities are renewed elsewhere, and in time.
     """
     valid = (it for it in authorities if now < it.certificate.not_valid_after_utc)
     trusted = tuple(sorted(valid, key=lambda it: it.certificate.not_valid_before_utc))
@@ -95,7 +97,7 @@ def joined(
 
 
 def due(held: Holdings) -> datetime:
-    """When `renewed` has something to do again."""
+    """The next time at which `renewed` has something to do."""
     leaves = [it.certificate for it in held.leaves.values()]
     newest = held.authorities[-1].certificate
     steps = [_renewal(it) for it in (newest, *leaves)]
@@ -107,7 +109,7 @@ def due(held: Holdings) -> datetime:
 
 
 def _trusted(authorities: Iterable[Authority], now: datetime) -> tuple[Authority, ...]:
-    """Those of before that are still valid, oldest first, and a new one when that is due."""
+    """The authorities that are still valid, oldest first, and a new one if that is due."""
     valid = (it for it in authorities if now < it.certificate.not_valid_after_utc)
     found = sorted(valid, key=lambda it: it.certificate.not_valid_before_utc)
     with_key = [it for it in found if it.key is not None]
@@ -117,7 +119,7 @@ def _trusted(authorities: Iterable[Authority], now: datetime) -> tuple[Authority
 
 
 def _signer(trusted: Iterable[Authority], now: datetime) -> Authority | None:
-    """The newest that everybody knows by now."""
+    """The newest authority that has reached every pod; None if none has."""
     known = [it for it in trusted if it.key is not None and _is_spread(it.certificate, now)]
     return known[-1] if known else None
 
@@ -129,12 +131,12 @@ def _newest_with_key(trusted: Iterable[Authority]) -> Authority:
 def _leaf(
     held: Leaf | None, subject: Subject, trusted: tuple[Authority, ...], now: datetime
 ) -> Leaf | None:
-    """The leaf of before, unless it is to be replaced."""
+    """The present leaf, unless it is to be replaced."""
     if held is None or not _is_sound(held, subject, trusted, now):
         return None
     signer = _signer(trusted, now)
     if signer is None:
-        # Whoever does not know the new authority yet would refuse its leaves.
+        # A pod that does not have the new authority yet would refuse its leaves.
         return held
     is_of_signer = certificates.is_issued_by(held.certificate, signer.certificate)
     return held if is_of_signer and now < _renewal(held.certificate) else None
@@ -152,7 +154,8 @@ def _is_sound(held: Leaf, subject: Subject, trusted: Iterable[Authority], now: d
 def _needed(
     trusted: tuple[Authority, ...], leaves: Iterable[Leaf], now: datetime
 ) -> Iterable[Authority]:
-    """Without the authorities whose leaves nobody shows any more; newer ones are to come."""
+    """The authorities without old ones whose leaves are no longer in use; newer ones are needed
+    later."""
     shown = [it.certificate for it in leaves]
     is_spread = all(_is_spread(it, now) for it in shown)
     in_use = [it for it in trusted if _signed_any(it, shown)]

@@ -2,8 +2,8 @@
 
 Three Secrets: one each for the pods of the control plane and of Envoy, in the form of TLS Secrets
 with `ca.crt` beside (upstream's "compact" format and names), and one with the authorities' keys
-that no pod mounts. Secrets that Contour made are taken over: their authority, whose key is lost, is
-trusted until nobody shows its leaves any more.
+that no pod mounts. Secrets that upstream Contour made are taken over: their authority, whose key is
+lost, is trusted until its leaves are no longer in use.
 """
 
 import base64
@@ -25,20 +25,20 @@ Secret = Document
 SECRETS = Resource("", "v1", "secrets")
 
 AUTHORITY_TYPE = "projectcontour.io/authority"
-"""The type of the Secret with the authorities' keys: one that nobody who serves TLS reads."""
+"""The type of the Secret with the authorities' keys, which no server of TLS reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the Secrets of an instance are called, and labelled."""
+    """The names and labels of an instance's Secrets."""
 
     namespace: str = "projectcontour"
     suffix: str = ""
     labels: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Beside the usual one."""
+    """Labels in addition to the usual one."""
 
     def all(self, leaves: Iterable[str]) -> tuple[str, ...]:
-        """The names of all of them."""
+        """The names of all Secrets."""
         return (self.authority, *map(self.of_leaf, leaves))
 
     @property
@@ -52,7 +52,8 @@ class Names:
 
 
 def documents(held: Holdings, names: Names) -> tuple[Secret, ...]:
-    """The Secrets; the one with the authorities first, for the others can be made from it."""
+    """The Secrets to write; the one with the authorities first, for the others can be made from
+    it."""
     trusted = pem.bundle(held.authorities)
     keys = {"ca.crt": trusted, "ca.key": pem.keys(held.authorities)}
     return (
@@ -74,13 +75,14 @@ def documents(held: Holdings, names: Names) -> tuple[Secret, ...]:
 
 
 def joining(secret: Secret) -> tuple[Authority, ...]:
-    """The authorities that a Secret of theirs holds, with their keys."""
+    """The authorities in their Secret, with their keys."""
     content = _content(secret)
     return pem.authorities(content.get("ca.crt", b""), keys=content.get("ca.key", b""))
 
 
 def leaf(secret: Secret) -> tuple[Leaf | None, bytes]:
-    """What a Secret for pods holds: the leaf, if it makes sense, and the bundle of authorities."""
+    """The contents of a Secret for pods: the leaf, if it is valid, and the bundle of
+    authorities."""
     content = _content(secret)
     found = pem.leaf(content.get("tls.crt", b""), content.get("tls.key", b""))
     return found, content.get("ca.crt", b"")
@@ -97,7 +99,7 @@ def of_leaf(found: Leaf, authorities: Iterable[Authority]) -> dict[str, str]:
 
 
 def holdings(found: Mapping[str, Secret], leaves: Iterable[str], names: Names) -> Holdings:
-    """What Secrets, by name, hold of an instance with these leaves."""
+    """The certificates of an instance with these leaves, from its Secrets by name."""
     content = {name: _content(secret) for name, secret in found.items()}
     shown = {it: content[name] for it in leaves if (name := names.of_leaf(it)) in content}
     read = {it: pem.leaf(c.get("tls.crt", b""), c.get("tls.key", b"")) for it, c in shown.items()}
@@ -111,9 +113,9 @@ def holdings(found: Mapping[str, Secret], leaves: Iterable[str], names: Names) -
 def _told_to_all(
     known: Iterable[Authority], bundles: Iterable[bytes], held: Mapping[str, Leaf]
 ) -> tuple[Authority, ...]:
-    """Without authorities that only some have heard of, as when a renewal broke off.
+    """The authorities without those that not every bundle has, as when a renewal was interrupted.
 
-    Such a one would be believed to be known everywhere long before it is; it is made again.
+    Such an authority would count as known everywhere long before it is; a new one is made.
     """
     told = [{it.certificate for it in pem.authorities(bundle)} for bundle in bundles]
     return tuple(
@@ -129,10 +131,10 @@ def _told_to_all(
 async def renew(
     client: Client, names: Names, want: Wanted, now: datetime, anew: bool = False
 ) -> tuple[str, ...]:
-    """Brings the Secrets of the cluster up to date; the names of those that were written.
+    """Brings the Secrets of the cluster up to date; returns the names of those that were written.
 
-    With `anew` nothing is kept. Raises `kube.errors.RequestError`: what was written until then
-    fits together, and the next attempt goes on from there.
+    With `anew` nothing is kept. Raises `kube.errors.RequestError`: what was written until then is
+    consistent, and the next attempt continues from there.
     """
     found = await stored(client, names, want)
     before = Holdings() if anew else _held(found, names, want)
@@ -144,14 +146,15 @@ Stored = Mapping[str, Secret | None]
 
 
 async def stored(client: Client, names: Names, want: Wanted) -> Stored:
-    """For who has to look at them before they are renewed."""
+    """Reads the Secrets, for callers that check them before they are renewed."""
     return {it: await _present(client, names.namespace, it) for it in names.all(want.subjects)}
 
 
 async def renew_these(
     client: Client, names: Names, want: Wanted, now: datetime, found: Stored
 ) -> tuple[str, ...]:
-    """Likewise; refused if one of them is not any more what was found."""
+    """Like `renew`, from Secrets that were read; the API server refuses it if one has changed
+    since."""
     renewed = rotation.renewed(_held(found, names, want), want, now)
     return await _written(client, documents(renewed, names), found)
 
@@ -180,14 +183,15 @@ async def _present(client: Client, namespace: str, name: str) -> Secret | None:
 
 
 async def _put(client: Client, wanted: Secret, present: Secret | None) -> bool:
-    """Whether anything had to be written. Two at a time: the second is refused and tries again."""
+    """Writes a Secret if it differs; whether it did. Of two concurrent writers the second is
+    refused."""
     namespace, name = wanted["metadata"]["namespace"], wanted["metadata"]["name"]
     if present is None:
         await client.create(SECRETS.path(namespace), wanted)
         return True
     if _content(present).items() >= _content(wanted).items():
         return False
-    # The type cannot change, and what others have put beside our data is theirs.
+    # The type is immutable, and entries that others have added stay.
     changed = present | {"data": (present.get("data") or {}) | wanted["data"]}
     await client.replace(SECRETS.path(namespace, name), changed)
     return True

@@ -1,7 +1,7 @@
-"""Templates of Kubernetes manifests, into which no value can be written but as a value.
+"""Templates of Kubernetes manifests, in which a value can never become markup.
 
-Every `{{ … }}` comes out as JSON, which is YAML: whatever is in a string stays in that string. The
-text is parsed again at once, so that callers get objects and never a text that might not be one.
+Every `{{ … }}` is rendered as JSON, which is YAML: the content of a string cannot leave that
+string. The text is parsed at once, so callers get objects and never a text that may not be valid.
 """
 
 import json
@@ -18,7 +18,7 @@ Document = dict[str, Any]
 
 
 def documents(template: str, values: Mapping[str, object]) -> list[Document]:
-    """The objects that a template of this package makes of some values."""
+    """The objects of a template of this package, rendered with these values."""
     text = _ENVIRONMENT.get_template(f"{template}.yaml.j2").render({**_FUNCTIONS, **values})
     return [it for it in yaml.load_all(text, yaml.CSafeLoader) if it is not None]
 
@@ -30,13 +30,13 @@ class _Text(str):
 
 
 def _block(text: str, indentation: int) -> _Text:
-    """What a macro returned, below a key at that indentation."""
+    """The result of a macro, below a key at that indentation."""
     return _Text(text.strip().replace("\n", "\n" + " " * indentation))
 
 
 def _written(value: object) -> str:
     if isinstance(value, jinja2.Undefined):
-        return str(value)  # raises, with the name of what is not there
+        return str(value)  # raises for an undefined name
     if isinstance(value, _Text):
         return value
     text = json.dumps(value, ensure_ascii=False)
@@ -44,7 +44,7 @@ def _written(value: object) -> str:
 
 
 _UNLIKE_JSON = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""What JSON has in its strings as it is, and YAML breaks lines at or refuses."""
+"""Characters that JSON does not escape, but YAML treats as line breaks or refuses."""
 
 
 def _combined(*given: Mapping[str, object]) -> Raw:

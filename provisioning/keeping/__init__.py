@@ -1,4 +1,4 @@
-"""Objects that a leader makes for a ContourConfiguration, keeps as they should be, and removes.
+"""Keeps the objects that a leader makes for a ContourConfiguration: makes, repairs, removes them.
 
-For the operator, which makes control planes, and for instances, which make fleets of Envoys.
+Used by the operator, which makes control planes, and by instances, which make fleets of Envoys.
 """

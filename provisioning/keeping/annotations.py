@@ -4,12 +4,12 @@ from crds.raw import Raw, at, mapping
 
 
 def of(document: Raw) -> Raw:
-    """Those of an object or of a pod template, by name."""
+    """The annotations of an object or of a pod template, by name."""
     return mapping(at(document, "metadata", "annotations"))
 
 
 def annotated(document: Raw, more: Raw) -> Raw:
-    """An object or a pod template with more of them."""
+    """An object or a pod template with more annotations."""
     metadata = mapping(document.get("metadata"))
     return {**document, "metadata": {**metadata, "annotations": {**of(document), **more}}}
 

@@ -1,16 +1,16 @@
-"""Brings one object of ours to what it should be in a cluster, as a whole; nothing of others.
+"""Applies one object of ours as a whole; never changes an object of others.
 
-Server-side apply puts our fields right; the parts that are ours as a whole (`drift`) are then
-replaced if others have added to them. Nobody can slip in an object of their own between the look
-and the write: what is there is applied to by its uid, what is not there is made without force, so
-that whatever somebody else has made in that moment is a conflict.
+Server-side apply restores our fields; the parts that are ours as a whole (`drift`) are then
+replaced if others have added to them. Nobody can put an object of their own in place between the
+read and the write: an existing object is applied to by its uid, and a missing one is made without
+force, so that an object that somebody else has just made is a conflict.
 
-What the API server lets nobody change is created again, but for the class of a load balancer: a new
-Service might have another address, so that is for users to do, and they are told.
+An object with a changed immutable field is created again, except for the class of a load balancer:
+a new Service might have another address, so that is left to users, and reported.
 
-What is added again at once, by an admission webhook or a controller, is not fought: the same
-difference is put right three times in ten minutes at most, and told as long as it is there. An
-object that was applied before and that nobody has touched since costs no request.
+What an admission webhook or a controller adds again at once is not fought over: the same difference
+is repaired at most three times in ten minutes, and reported as long as it exists. An object that
+was applied before and not changed since costs no request.
 """
 
 import asyncio
@@ -39,23 +39,23 @@ _STATES = 8
 
 
 class Applied(NamedTuple):
-    """The outcome."""
+    """The result of applying an object."""
 
     made: Document | None = None
-    """The object as it stands there; None if no request was needed, or it failed."""
+    """The object in the cluster; None if no request was needed, or it failed."""
     problem: Problem | None = None
-    """Why it is not as it should be."""
+    """Why the object is not as it should be; None if it is."""
 
 
 class _Known(NamedTuple):
-    """An object when it was applied last."""
+    """An object as it was applied last."""
 
     wanted: str
     """A digest of what was applied."""
     states: tuple[str, ...]
-    """Digests of what that made, the newest last: what is seen may be older than the last."""
+    """Digests of the results, the newest last: a watch may still see one before the last."""
     note: str
-    """What is otherwise all the same; empty if nothing."""
+    """The differences that remain; empty if none do."""
     at: float
 
 
@@ -67,10 +67,11 @@ class Applier:
         self._field_manager = field_manager
         self._known: dict[str, _Known] = {}
         self._contests: dict[str, tuple[tuple[str, ...], list[float]]] = {}
-        """By path: the last difference that was put right, and when that was, in seconds."""
+        """By path: the last difference that was repaired, and the times of repairs, in seconds."""
 
     async def apply(self, document: Document, ownership: Ownership, seen: str = "") -> Applied:
-        """The object is to be so; `seen` is its digest as it was told of last (`children`)."""
+        """Applies an object; `seen` is the digest of it that a watch has reported last
+        (`children`)."""
         path, wanted, now = objects.path(document), digest(document), _now()
         known = self._known.get(path)
         if known is None or known.wanted != wanted:
@@ -110,11 +111,11 @@ class Applier:
                 return await self._applied(document, ownership)
             except errors.Refused as error:
                 if error.code != 409:
-                    raise  # else somebody has written since we have looked
+                    raise  # else somebody has written since we have read it
         return await self._applied(document, ownership)
 
     async def _applied(self, document: Document, ownership: Ownership) -> tuple[Document, str]:
-        """The object, and what is otherwise in it all the same."""
+        """Applies the object; returns it with the differences that remain."""
         present = await objects.read(self._client, document)
         if present is None:
             body, made = document, await self._write(document, force=False)
@@ -128,7 +129,7 @@ class Applier:
         return made, "; ".join(_notes(document, body, added))
 
     async def _changed(self, body: Document, present: Document) -> tuple[Document, Document]:
-        """What was applied, and the object as it stands there then."""
+        """Changes an existing object; returns what was applied, and the resulting object."""
         try:
             return body, await self._write_to(body, present)
         except errors.Refused as error:
@@ -142,12 +143,12 @@ class Applier:
                 ) from None
             if error.code != 422 or not drift.differences(body, present):
                 raise
-        # With what others have added beside it, what is wanted makes no sense.
+        # Together with what others have added, the wanted fields are not valid.
         return body, await self._write_to(body, await self._replace(body, present))
 
     async def _write_to(self, body: Document, present: Document) -> Document:
-        """Applies to this very object."""
-        # An autoscaler must not come in between: with replicas, it is to be what was looked at.
+        """Applies to exactly this object, by its uid."""
+        # With replicas also in exactly this version: an autoscaler must not write in between.
         same = ("uid", "resourceVersion") if "replicas" in body.get("spec", {}) else ("uid",)
         looked_at = {it: present["metadata"][it] for it in same}
         return await self._write(body | {"metadata": body["metadata"] | looked_at}, force=True)
@@ -170,7 +171,7 @@ class Applier:
         return await self._client.patch(objects.path(body), patch, "json", params=params)
 
     def _is_contested(self, path: str, added: tuple[str, ...]) -> bool:
-        """Whether this was put right so often of late that somebody must want it otherwise."""
+        """Whether this was repaired so often lately that something must keep changing it."""
         before, times = self._contests.get(path, (added, []))
         lately = [it for it in times if before == added and _now() - it < CONTEST]
         self._contests[path] = (added, lately)
@@ -182,7 +183,7 @@ def _applied(made: Document | None, note: str) -> Applied:
 
 
 def _notes(document: Raw, body: Raw, added: tuple[str, ...]) -> Iterator[str]:
-    """What is otherwise than a document says, of which this was applied."""
+    """The differences between a document and what was applied of it, for people."""
     what = described(document)
     if _class(body) != _class(document):
         yield (
@@ -199,7 +200,7 @@ _LISTED = 5  # paths in a message
 
 
 def _scaled_by_others(document: Document, present: Document) -> Document:
-    """Without the number of replicas if an autoscaler sees to that."""
+    """The document without the number of replicas if an autoscaler sets that."""
     entries = map(raw.mapping, raw.items(present["metadata"].get("managedFields")))
     is_scaled = any(
         it.get("subresource") == "scale" and it.get("manager") == _AUTOSCALER for it in entries
@@ -213,7 +214,7 @@ _AUTOSCALER = "kube-controller-manager"
 
 
 def _is_immutable(error: errors.Refused) -> bool:
-    """Whether what is wanted cannot be had by a change, only by another object."""
+    """Whether an immutable field was to be changed, so that the object must be created again."""
     said = [error.message, *(it.message for it in error.causes)]
     return error.code == 422 and any(
         words in it for it in said for words in ("field is immutable", "cannot change roleRef")
@@ -221,7 +222,7 @@ def _is_immutable(error: errors.Refused) -> bool:
 
 
 def _is_of_class(error: errors.Refused) -> bool:
-    """Whether a Service has another class of load balancers and has to keep it."""
+    """Whether a Service has another load balancer class, which is immutable."""
     return error.code == 422 and any(
         it.field == "spec.loadBalancerClass" and "once set" in it.message for it in error.causes
     )

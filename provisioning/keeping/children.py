@@ -1,8 +1,8 @@
-"""What was made for a ContourConfiguration and is in the cluster, as the API server told last.
+"""The objects that were made for ContourConfigurations, as the API server has reported them last.
 
-For noticing at once what was removed or edited, and for knowing what is there and should not be.
-One reflector for each collection, with a label selector. The digest of an object leaves out what
-changes all the time and is not ours: its status, its versions, and who manages which field.
+For noticing removed or edited objects at once, and for finding those that should not exist. There
+is one reflector for each collection, with a label selector. The digest of an object leaves out what
+changes all the time and is not ours: its status, its versions, and its managed fields.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ def _whole(found: Document) -> Document:
 
 
 class Children(Generic[Key]):
-    """Objects by the key of whom they were made for; followed in `run`."""
+    """Objects by the key of the configuration that they were made for; followed in `run`."""
 
     def __init__(
         self,
@@ -51,7 +51,8 @@ class Children(Generic[Key]):
         on_change: Callable[[Key], None],
         excerpt: Callable[[Document], Document] = _whole,
     ) -> None:
-        """`excerpt` gives what is kept of an object; its digest is of the whole."""
+        """`excerpt` returns the parts of an object that are kept; the digest is of the whole
+        object."""
         self._key = key
         self._on_change = on_change
         self._excerpt = excerpt
@@ -85,7 +86,7 @@ class Children(Generic[Key]):
         return len(self._keys)
 
     def __iter__(self) -> Iterator[Key]:
-        """The keys of which there is an object."""
+        """The keys that have objects."""
         return iter(tuple(self._objects))
 
     def of(self, key: Key) -> Mapping[str, Document]:
@@ -93,7 +94,7 @@ class Children(Generic[Key]):
         return self._objects.get(key, {})
 
     def digest(self, path: str) -> str:
-        """Of the object at a path; empty if there is none."""
+        """The digest of the object at a path; empty if there is none."""
         return self._digests.get(path, "")
 
     def _put(self, path: str, found: Document | None) -> None:
@@ -117,7 +118,7 @@ class Children(Generic[Key]):
 
 
 def digest(found: Document) -> str:
-    """Equal for an object in which nobody has written anything that matters to us."""
+    """A digest that changes only if somebody writes something that matters to us."""
     metadata = {
         key: it
         for key, it in found["metadata"].items()
@@ -133,11 +134,11 @@ def digest(found: Document) -> str:
     return hashlib.sha256(packed).hexdigest()
 
 
-_TYPE = ("apiVersion", "kind")  # the elements of a list do not have them
+_TYPE = ("apiVersion", "kind")  # the items of a list do not have these
 
 
 class _Handler:
-    """Of the events of one kind."""
+    """Handles the events of one kind."""
 
     def __init__(self, kind: str, put: Callable[[str, Document | None], None]) -> None:
         self._kind = kind

@@ -1,11 +1,11 @@
-"""What of an object of ours is not as we want it, and the patch that puts it right as a whole.
+"""Differences between an object of ours and what we want, and the patch that repairs them.
 
-Server-side apply alone leaves what others have added beside our fields: another container, a port,
-`hostNetwork`. The parts named here are ours as a whole: what is in them and is neither wanted, nor
-a default of the API server, nor for somebody else to say, goes. Everything else of an object is
-its users' (labels and annotations, finalizers, what a ServiceAccount may pull images with). Sources
-of the defaults: the API reference of each kind; one that is missing here costs a request that
-changes nothing. Elsewhere: when it is put right, and how often (`applying`).
+Server-side apply alone keeps what others have added beside our fields: another container, a port,
+`hostNetwork`. The parts named here are ours as a whole: a field in them is removed unless it is
+wanted, a default of the API server, or set by others by design. Everything else of an object
+belongs to its users (labels and annotations, finalizers, the pull secrets of a ServiceAccount).
+Sources of the defaults: the API reference of each kind; a missing one costs a request that changes
+nothing. Elsewhere: when and how often it is repaired (`applying`).
 """
 
 import re
@@ -61,7 +61,7 @@ _OF_OTHERS: Mapping[str, frozenset[str]] = {
         )
     ),
 }
-"""Fields that the cluster, a cloud or an autoscaler sets where we say nothing."""
+"""Fields that the cluster, a cloud or an autoscaler sets where we do not."""
 
 _DEFAULTS: Mapping[str, tuple[object, ...]] = {
     # Services
@@ -97,16 +97,16 @@ _DEFAULTS: Mapping[str, tuple[object, ...]] = {
     "weight": (1,),
     "from": ("Same",),
 }
-"""What the API server writes where nothing is said, by the last part of a field's path."""
+"""Defaults that the API server writes, by the last part of a field's path."""
 
 _AMOUNTS = re.compile(
     r"\.(requests|limits)\.|\.(sizeLimit|divisor|averageValue|tolerance)$|\.target\.value$"
 )
-"""Paths of quantities, of which there are several spellings."""
+"""Paths of quantities, which can be written in several ways."""
 
 
 def differences(wanted: Document, found: Document) -> tuple[str, ...]:
-    """The paths of what is otherwise in the parts that are ours, or is there in addition."""
+    """The paths of fields that differ, or were added, in the parts that are ours."""
     kind = wanted["kind"]
     parts = OURS.get(kind, ())
     return tuple(
@@ -117,9 +117,10 @@ def differences(wanted: Document, found: Document) -> tuple[str, ...]:
 
 
 def replacement(wanted: Document, found: Document) -> list[Raw]:
-    """A JSON patch that makes the parts that are ours what is wanted.
+    """A JSON patch that replaces the parts that are ours with the wanted ones.
 
-    It carries over what is for others to say. Refused as a conflict if the object has changed.
+    It keeps the fields that others set by design. The API server refuses it if the object has
+    changed.
     """
     version = found["metadata"]["resourceVersion"]
     patch: list[Raw] = [{"op": "replace", "path": "/metadata/resourceVersion", "value": version}]
@@ -133,7 +134,8 @@ def replacement(wanted: Document, found: Document) -> list[Raw]:
 
 
 class _Comparison:
-    """Of one object. A path has the names of elements for people, a field those of fields only."""
+    """Compares one object. A path has the names of list items, for people; a field has only field
+    names."""
 
     def __init__(self, kind: str) -> None:
         self._of_others = _OF_OTHERS.get(kind, frozenset())
@@ -209,7 +211,7 @@ _QUANTITY = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([numkMGTPE]?|[KMGTPE
 
 
 def _amount(text: object) -> Decimal | None:
-    """How much a quantity is; None if it is none."""
+    """The value of a quantity; None if it is not valid."""
     found = _QUANTITY.fullmatch(str(text))
     if found is None:
         return None
@@ -224,7 +226,7 @@ def _names(elements: Sequence[object]) -> list[str]:
 
 
 def _name(index: int, element: object) -> str:
-    """What people know an element of a list by."""
+    """The name of an item of a list, for people."""
     if raw.is_mapping(element):
         for key in ("name", "mountPath", "port"):
             if isinstance(element.get(key), str | int):
@@ -272,7 +274,7 @@ def _service(wanted: Raw, found: Raw) -> Raw:
         if wanted.get("externalTrafficPolicy") == "Local":
             kept.append("healthCheckNodePort")
     carried: Raw = {key: found[key] for key in kept if key in found}
-    carried["ipFamilyPolicy"] = "SingleStack"  # else the API server keeps the one that there is
+    carried["ipFamilyPolicy"] = "SingleStack"  # else the API server keeps the existing one
     ports = [dict(raw.mapping(it)) for it in raw.items(wanted.get("ports"))]
     if type_ != "ClusterIP":
         _with_node_ports(ports, [raw.mapping(it) for it in raw.items(found.get("ports"))])
@@ -280,7 +282,8 @@ def _service(wanted: Raw, found: Raw) -> Raw:
 
 
 def _with_node_ports(ports: Sequence[Raw], found: Sequence[Raw]) -> None:
-    """Each keeps the one that it has, known by its number, or else by its name."""
+    """The ports, each with the node port that it has; ports are matched by number, or else by
+    name."""
     taken = {it["nodePort"] for it in ports if "nodePort" in it}
     for keys in (("port", "protocol"), ("name",)):
         for port in (it for it in ports if "nodePort" not in it):

@@ -1,7 +1,7 @@
-"""The objects that are made for a configuration: where each is, whether it is ours, its deletion.
+"""Objects that are made for a configuration: their paths, whether they are ours, their deletion.
 
-An object of the same name without our labels is refused and never adopted. Elsewhere: bringing an
-object to what it should be (`applying`).
+An object of the same name without our labels is refused and never adopted. Elsewhere: making and
+repairing an object (`applying`).
 """
 
 from collections.abc import Mapping
@@ -46,16 +46,16 @@ class NotOwned(Exception):  # noqa: N818 - it reads as what it is
 
 
 class Terminating(errors.RequestError):
-    """The object is being removed, and there can be no other of its name before that is done."""
+    """The object is being deleted; until that is done, no other one can have its name."""
 
 
 def resource(document: Document) -> Resource:
-    """Where objects of its kind are."""
+    """The resource of the object's kind."""
     return RESOURCES[document["kind"]]
 
 
 def path(document: Document) -> str:
-    """Where the object is."""
+    """The path of the object."""
     metadata = document["metadata"]
     return resource(document).path(metadata.get("namespace", ""), metadata["name"])
 
@@ -68,7 +68,7 @@ def described(document: Document) -> str:
 
 
 async def read(client: Client, document: Document) -> Document | None:
-    """The object as it is now; None if there is none."""
+    """The object in the cluster; None if there is none."""
     try:
         return await client.get(path(document))
     except errors.Refused as error:
@@ -78,7 +78,7 @@ async def read(client: Client, document: Document) -> Document | None:
 
 
 async def require_ours(client: Client, document: Document, ownership: Ownership) -> None:
-    """Raises NotOwned if somebody else has an object of that name."""
+    """Raises NotOwned if there is an object of that name that is not ours."""
     present = await read(client, document)
     if present is not None and not ownership.owns(present):
         raise NotOwned(document)
@@ -89,7 +89,7 @@ async def delete(
     present: Document,
     propagation: Literal["Background", "Foreground"] = "Background",
 ) -> None:
-    """Deletes this very object; one that is gone already is as good."""
+    """Deletes exactly this object; one that is gone already is no error."""
     body = {
         "apiVersion": "v1",
         "kind": "DeleteOptions",
@@ -99,5 +99,5 @@ async def delete(
     try:
         await client.delete(path(present), body)
     except errors.Refused as error:
-        if error.code not in {404, 409}:  # 409: another of that name is there by now
+        if error.code not in {404, 409}:  # 409: another object has that name by now
             raise

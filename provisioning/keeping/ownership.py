@@ -1,9 +1,9 @@
-"""By what an object that was made is known again: labels, and no ownerReferences.
+"""Ownership of the objects that were made: by labels, not by ownerReferences.
 
-For the operator and for instances that keep a fleet. Whatever has the labels of a configuration
-is ours to change and to remove, in whatever namespace; whatever does not is not, even if it has the
-name that ours would have. Garbage collection is never to remove what was handed over, hence labels.
-Whoever takes the labels off an object takes it away from us.
+For the operator and for instances that manage a fleet. An object with the labels of a configuration
+is ours to change and to remove, in any namespace; one without them is not, even if it has the name
+that ours would have. Labels are used because garbage collection must never remove what was handed
+over. Whoever removes the labels from an object takes it over.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ NAMESPACE = "projectcontour.io/owning-configuration-namespace"
 MAKER = "app.kubernetes.io/managed-by"
 
 GATEWAY = "gateway.networking.k8s.io/gateway-name"
-"""The label that the Gateway API asks for on what is made for a Gateway."""
+"""The label that the Gateway API demands on objects that are made for a Gateway."""
 
 _LONGEST_VALUE = 63
 
@@ -31,7 +31,7 @@ class Owner(NamedTuple):
 
     @property
     def labels(self) -> dict[str, str]:
-        """Of everything that was made for it, whoever made it."""
+        """The labels of everything that was made for it, whoever made it."""
         return {NAMESPACE: self.namespace, NAME: label_value(self.name)}
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Ownership(NamedTuple):
 
     @property
     def labels(self) -> dict[str, str]:
-        """All of them."""
+        """The labels of the owner and of the maker."""
         return {**self.owner.labels, MAKER: self.maker}
 
     def owns(self, document: Raw) -> bool:
@@ -61,7 +61,7 @@ def has(document: Raw, labels: Mapping[str, str]) -> bool:
 
 
 def selector(labels: Mapping[str, str]) -> str:
-    """For lists and watches: those that have all of these."""
+    """A label selector for objects that have all of these labels."""
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
 
 

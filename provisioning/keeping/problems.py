@@ -8,12 +8,12 @@ from provisioning.keeping.objects import NotOwned, Terminating
 
 
 class Reason(StrEnum):
-    """Of a problem with one object."""
+    """The reason of a problem with one object."""
 
     NOT_OWNED = "NotOwned"
     """There is an object of that name that is not ours."""
     TERMINATING = "Terminating"
-    """The object is being deleted, and is made anew after that."""
+    """The object is being deleted, and is made again after that."""
     NO_AUTHORITY = "NoAuthority"
     """There is no authority that could sign its certificate."""
     FORBIDDEN = "Forbidden"
@@ -25,27 +25,27 @@ class Reason(StrEnum):
 
 
 class Problem(NamedTuple):
-    """One reason why not all is as it should be."""
+    """One reason why an instance is not as it should be."""
 
     reason: str
     """For programs."""
     message: str
     """For people."""
     is_settled: bool = False
-    """It is told only: all is as it should be apart from that."""
+    """The problem is only reported: apart from it, everything is as it should be."""
 
     @property
     def is_error(self) -> bool:
-        """Whether somebody has to do something about it."""
+        """Whether it needs action by somebody."""
         return not self.is_settled and self.reason != Reason.TERMINATING
 
 
 FAILURES = (NotOwned, Terminating, errors.Refused)
-"""Failures that are told; after any other the whole reconciliation is repeated."""
+"""Failures that are reported; after any other one the whole reconciliation is repeated."""
 
 
 def problem(what: str, error: Exception) -> Problem:
-    """What one of these failures says of an object, or of what was to be done with it."""
+    """The problem for such a failure; `what` is the object or the action."""
     match error:
         case errors.Refused():
             reason = _REASONS.get(error.code, Reason.REQUEST_FAILED)

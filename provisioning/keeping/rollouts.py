@@ -1,6 +1,6 @@
-"""How far the rollout of a workload is, as its status tells (Kubernetes, "Deployment status").
+"""The progress of a workload's rollout, by its status (Kubernetes, "Deployment status").
 
-For who waits for the one before it begins another. Pure.
+For code that waits for one rollout before it begins the next. Pure.
 """
 
 from crds import raw
@@ -39,19 +39,19 @@ def left(deployment: Document) -> str:
 
 
 def replicas(deployment: Document) -> int:
-    """How many it is to have."""
+    """How many replicas a Deployment should have."""
     found = raw.at(deployment, "spec", "replicas")
     return found if isinstance(found, int) else 1
 
 
 def available(workload: Document) -> int:
-    """How many pods of a Deployment or DaemonSet are."""
+    """How many pods of a Deployment or DaemonSet are available."""
     status = raw.mapping(workload.get("status"))
     return _count(status, "numberAvailable" if "numberAvailable" in status else "availableReplicas")
 
 
 def is_available(workload: Document) -> bool:
-    """Whether a Deployment or DaemonSet has all pods that it is to have now."""
+    """Whether all pods that a Deployment or DaemonSet should have now are available."""
     if _is_ahead(workload):
         return False
     return available(workload) >= pods(workload)
@@ -60,7 +60,7 @@ def is_available(workload: Document) -> bool:
 def is_proven(workload: Raw) -> bool:
     """Whether a pod of the newest specification is available for certain.
 
-    More pods of a Deployment or DaemonSet are available than there are old ones.
+    It is certain if more pods are available than there are old ones.
     """
     status = raw.mapping(workload.get("status"))
     is_daemon_set = "desiredNumberScheduled" in status
@@ -70,13 +70,13 @@ def is_proven(workload: Raw) -> bool:
 
 
 def pods(workload: Raw) -> int:
-    """How many pods a Deployment or DaemonSet is to have now."""
+    """How many pods a Deployment or DaemonSet should have now."""
     found = raw.at(workload, "status", "desiredNumberScheduled")
     return found if isinstance(found, int) else replicas(workload)
 
 
 def _is_ahead(workload: Document) -> bool:
-    """Whether its status is that of an older specification."""
+    """Whether the status of a workload is that of an older specification."""
     observed = _count(raw.mapping(workload.get("status")), "observedGeneration")
     return observed < _count(workload["metadata"], "generation")
 
@@ -87,6 +87,6 @@ def _count(found: Raw, field: str) -> int:
 
 
 def images(workload: Document) -> tuple[str, ...]:
-    """Of all its containers."""
+    """The images of all containers of a workload."""
     pod = workload["spec"]["template"]["spec"]
     return tuple(it["image"] for it in (*pod.get("initContainers", ()), *pod["containers"]))
