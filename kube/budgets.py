@@ -37,8 +37,7 @@ class Budgets:
     """One token bucket for each key, and one for all keys together."""
 
     most_known = 10_000
-    """The most keys that are kept: the least recently used are forgotten, and begin with a full
-    bucket."""
+    """The most keys: the least recently used are forgotten, and begin with a full bucket."""
 
     def __init__(self, each: Rate, together: Rate) -> None:
         self._each = each

@@ -52,8 +52,7 @@ def own_identity() -> str:
 
 
 def uptime() -> float:
-    """Seconds of a monotonic clock that also counts while the machine sleeps, if the system has
-    one."""
+    """Seconds of a monotonic clock, which counts during sleep if the system has such a one."""
     clock = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if clock is None else time.clock_gettime(clock)
 
@@ -90,8 +89,7 @@ class Elector:
         return self._candidate.is_leader(uptime())
 
     async def run(self, work: Work) -> None:
-        """Campaigns until it is cancelled; runs the work while this process leads; frees the Lease
-        at the end."""
+        """Campaigns until cancelled; runs the work while it leads; frees the Lease at the end."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._campaign())
@@ -130,8 +128,7 @@ class Elector:
             await asyncio.sleep(timing.retry_period * random.uniform(0.8, 1.0))
 
     async def _step(self) -> None:
-        """Reads the Lease, unless nobody else can have written it; then takes or renews it if it
-        may."""
+        """Reads the Lease, unless nobody else can have written; takes or renews it if it may."""
         if self._is_unsure or not self.is_leader():
             self._candidate.observe(await self._read(), uptime())
         if self._candidate.may_take(uptime()):

@@ -108,8 +108,7 @@ class Recorder:
         return self._budgets.spend(found.regarding, monotonic())
 
     async def run(self) -> None:
-        """Sends Events until it is cancelled; those that are not sent by then stay for the next
-        run."""
+        """Sends Events until it is cancelled; unsent ones stay for the next run."""
         while True:
             found = await self._queue.get()
             times, delay = self._times[found], 0.0

@@ -77,8 +77,7 @@ class Candidate:
         return found if found.holder != self.identity or self.is_leader(now) else None
 
     def observe(self, found: Record | None, now: float) -> None:
-        """Takes a record that was read. A Lease that is gone says nothing new about its last
-        holder."""
+        """Takes a record that was read. A missing Lease says nothing new of its last holder."""
         if found is None:
             self.seen = replace(self.seen, version="") if self.seen is not None else None
         elif found != self.seen:
@@ -87,8 +86,7 @@ class Candidate:
             self._leads_until = -inf
 
     def may_take(self, now: float) -> bool:
-        """Whether the record may be replaced: it is free, its own, or has not changed for its
-        duration."""
+        """Whether the record may be replaced: free, its own, or unchanged for its duration."""
         found = self.seen
         if found is None or found.holder in ("", self.identity):
             return True
@@ -109,8 +107,7 @@ class Candidate:
         )
 
     def won(self, record: Record, asked_at: float, now: float) -> None:
-        """Takes the record with which the API server accepted the claim that was sent at
-        `asked_at`."""
+        """Takes the record as which the API server accepted the claim sent at `asked_at`."""
         self.observe(record, now)
         if record.holder == self.identity:
             self._leads_until = asked_at + self.timing.renew_deadline

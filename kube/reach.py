@@ -67,8 +67,7 @@ class Reach:
             self.cut(since, by)
 
     async def pause(self, seconds: float) -> bool:
-        """Waits so many seconds, or until a moment after the end of an outage; whether one has
-        ended."""
+        """Waits so long, or until a moment after the end of an outage; whether one ended."""
         deadline = _now() + seconds
         try:
             async with asyncio.timeout(seconds):

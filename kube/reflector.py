@@ -77,8 +77,7 @@ class Reflector:
         self.settled = asyncio.Event()
         """Set once the collection is listed, or known to be absent or denied."""
         self.on_presence: Callable[[bool], None] = lambda _: None
-        """Called with whether the server has the resource, before the resulting changes of its
-        objects."""
+        """Called with whether the server has the resource, before its objects change by that."""
         self._client = client
         self._discovery = discovery
         self._wanted, self._namespace, self._params = collection
@@ -152,8 +151,7 @@ class Reflector:
         return backoff.jittered(self._timings.absent)
 
     async def _list(self, path: str) -> None:
-        """Lists the collection. If a page expires, it starts again; if that fails, too, as one
-        page."""
+        """Lists the collection; if a page expires, once more, and then as one page."""
         for limit in (self._timings.page, self._timings.page, 0):
             try:
                 await self._read_pages(path, limit)
@@ -274,8 +272,7 @@ class Reflector:
         return self._backoff.next(min(error.retry_after or 0.0, self._timings.longest_watch))
 
     def _denied(self, error: errors.Refused) -> float:
-        """Objects that were listed stay; once a lasting denial is clear, nothing waits for the
-        list."""
+        """Listed objects stay; once the denial is known to last, nothing waits for the list."""
         self._is_due = True
         if not self.state.trouble:
             return self._backoff.next()

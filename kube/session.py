@@ -138,8 +138,7 @@ class Session:
 
 
 class _Permitted(payload.BytesPayload):
-    """A body that is sent only while that is permitted; otherwise the API server gets half a
-    request."""
+    """A body that is sent only while permitted; otherwise the server gets half a request."""
 
     def __init__(self, body: bytes, permit: Callable[[], bool]) -> None:
         super().__init__(body)
@@ -196,8 +195,7 @@ def cut(response: aiohttp.ClientResponse) -> None:
 
 
 def _seconds(text: str | None) -> float | None:
-    """The seconds of a Retry-After. Proxies may send a date, which is of another clock and
-    ignored."""
+    """The seconds of Retry-After. A proxy's date is ignored: it is of another clock."""
     try:
         return max(0.0, float(text)) if text else None
     except ValueError:

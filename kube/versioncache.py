@@ -54,8 +54,7 @@ class VersionCache:
         return str(self._position)
 
     def reach(self, version: str) -> None:
-        """Notes that the server is at this version. Raises WentBack if it was at a newer one
-        before."""
+        """Notes that the server is at this version. Raises WentBack if it was at a newer one."""
         reached = _version(version)
         if _is_older(reached, self._position):
             self._is_doubtful = True
@@ -80,8 +79,7 @@ class VersionCache:
         return Delta(key, found)
 
     def deleted(self, found: Raw) -> Delta | None:
-        """An event says that an object is gone; returns nothing if another of its name exists by
-        now."""
+        """An event says that an object is gone; nothing if another of its name exists by now."""
         key, version = _identity(found)
         if key is None:
             return None

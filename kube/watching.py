@@ -30,8 +30,7 @@ class Broken(errors.RequestError):
 async def events(
     client: Client, path: str, params: Mapping[str, str], idle: float
 ) -> AsyncGenerator[list[Event], None]:
-    """Yields an empty batch as soon as the watch is open; then events, those that arrive together
-    in one batch."""
+    """An empty batch as soon as the watch is open; then batches of events as they arrive."""
     async with client.stream(path, params, idle) as lines:
         yield []
         async for arrived in lines:

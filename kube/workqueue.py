@@ -28,8 +28,7 @@ FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 15.0  # seconds
 
 
 class Requeue(errors.RequestError):
-    """Raised to have a key reconciled again although nothing failed, because something is waited
-    for."""
+    """Raised to reconcile a key again without a failure, because something is waited for."""
 
 
 def _now() -> float:
