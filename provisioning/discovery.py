@@ -1,5 +1,4 @@
-"""The objects that an administrator applies to turn on `spec.discovery` (EnvoyConfigs in a
-cluster).
+"""Objects that an administrator applies to turn on `spec.discovery`: EnvoyConfigs of a cluster.
 
 The definitions and the rights to read EnvoyConfigs and write their revisions are for all instances
 (`manifests.opted_in`). The right to make Secrets with certificates for Envoys is bound by

@@ -20,8 +20,7 @@ def fleet(service: str, namespace: str) -> tuple[str, ...]:
 
 
 def gateway_fleet(gateway: str, namespace: str) -> tuple[str, ...]:
-    """The names of the fleet of one Gateway; without the short one, which is not unique across
-    namespaces."""
+    """The names of a Gateway's fleet; without the short one, which other namespaces have, too."""
     return tuple(it for it in _of_a_service(gateway, namespace) if it != gateway)
 
 
@@ -36,8 +35,7 @@ def grpc_server(namespace: str) -> str:
 
 
 GRPC_PROVIDER = "contour"
-"""The name of the certificate provider in the bootstrap of gRPC applications, which xDS refers
-to."""
+"""The certificate provider in the bootstrap of gRPC applications, which xDS refers to."""
 
 RATE_LIMIT_SERVICE = "projectcontour://rate-limit-service"
 """The URI in the certificate of the rate limit service of an instance."""

@@ -259,8 +259,7 @@ def operator(given: Operator) -> list[Document]:
 
 
 def admission_policy() -> list[Document]:
-    """The policy by which the API server refuses instances with more rights than their authors
-    have."""
+    """The policy by which the API server refuses instances with more rights than their authors."""
     values = {"policy": admission.NAME, "cel": admission.policy()}
     return rendering.rendered("admission", Place(), values)
 

@@ -85,8 +85,7 @@ def of_gateways() -> list[Rule]:
 
 
 def of_outer_classes() -> list[Rule]:
-    """The rights of a control plane that makes a GatewayClass for the Gateway in front of its
-    fleet."""
+    """The rights of a control plane that makes a class for the Gateway in front of its fleet."""
     return [_rule([_GATEWAY_API], ["gatewayclasses"], _MAKE)]
 
 
@@ -97,8 +96,7 @@ def of_node_certificates() -> list[Rule]:
 
 
 def of_grpc_certificates(secret: str) -> list[Rule]:
-    """The rights of a control plane that issues certificates for gRPC clients, in their
-    namespaces."""
+    """The rights of a control plane that issues certificates for gRPC clients, where these are."""
     return [
         _rule([""], ["secrets"], ["create"]),  # cannot be limited to a name
         _rule([""], ["secrets"], ["get", "patch"], [secret]),
@@ -142,8 +140,7 @@ def _fleets() -> list[Rule]:
 
 
 def _rate_limit_service(secrets: Counters) -> list[Rule]:
-    """The rights to make the rate limit service, whose other objects are of the kinds of a
-    fleet's."""
+    """The rights to make the rate limit service, beyond the kinds of a fleet's objects."""
     return [
         # The endpoints of the Service in front of the replica that leads.
         _rule(["discovery.k8s.io"], ["endpointslices"], _MAKE),

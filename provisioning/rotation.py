@@ -45,8 +45,7 @@ def wanted(
     namespace: str = "projectcontour",
     lifetime: timedelta = LONGEST_LEAF_LIFETIME,
 ) -> Wanted:
-    """The wanted certificates of an instance whose control plane and Envoys are behind these
-    Services."""
+    """The certificates for a control plane and Envoys behind these Services."""
     # A replica of the control plane is also a client: of the leader.
     server = Subject(identities.control_plane(service, namespace), ("server", "client"))
     client = Subject(identities.fleet(fleet, namespace), ("client",))
@@ -154,8 +153,7 @@ def _is_sound(held: Leaf, subject: Subject, trusted: Iterable[Authority], now: d
 def _needed(
     trusted: tuple[Authority, ...], leaves: Iterable[Leaf], now: datetime
 ) -> Iterable[Authority]:
-    """The authorities without old ones whose leaves are no longer in use; newer ones are needed
-    later."""
+    """The authorities without old ones whose leaves are out of use; newer ones are to come."""
     shown = [it.certificate for it in leaves]
     is_spread = all(_is_spread(it, now) for it in shown)
     in_use = [it for it in trusted if _signed_any(it, shown)]

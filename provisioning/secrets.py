@@ -52,8 +52,7 @@ class Names:
 
 
 def documents(held: Holdings, names: Names) -> tuple[Secret, ...]:
-    """The Secrets to write; the one with the authorities first, for the others can be made from
-    it."""
+    """The Secrets; the one with the authorities first: the others can be made from it."""
     trusted = pem.bundle(held.authorities)
     keys = {"ca.crt": trusted, "ca.key": pem.keys(held.authorities)}
     return (
@@ -81,8 +80,7 @@ def joining(secret: Secret) -> tuple[Authority, ...]:
 
 
 def leaf(secret: Secret) -> tuple[Leaf | None, bytes]:
-    """The contents of a Secret for pods: the leaf, if it is valid, and the bundle of
-    authorities."""
+    """The contents of a Secret for pods: the leaf, if valid, and the bundle of authorities."""
     content = _content(secret)
     found = pem.leaf(content.get("tls.crt", b""), content.get("tls.key", b""))
     return found, content.get("ca.crt", b"")
@@ -153,8 +151,7 @@ async def stored(client: Client, names: Names, want: Wanted) -> Stored:
 async def renew_these(
     client: Client, names: Names, want: Wanted, now: datetime, found: Stored
 ) -> tuple[str, ...]:
-    """Like `renew`, from Secrets that were read; the API server refuses it if one has changed
-    since."""
+    """Like `renew`, from Secrets that were read; refused if one has changed since."""
     renewed = rotation.renewed(_held(found, names, want), want, now)
     return await _written(client, documents(renewed, names), found)
 
@@ -183,8 +180,7 @@ async def _present(client: Client, namespace: str, name: str) -> Secret | None:
 
 
 async def _put(client: Client, wanted: Secret, present: Secret | None) -> bool:
-    """Writes a Secret if it differs; whether it did. Of two concurrent writers the second is
-    refused."""
+    """Writes a Secret if it differs; whether it did. Of two writers the second is refused."""
     namespace, name = wanted["metadata"]["namespace"], wanted["metadata"]["name"]
     if present is None:
         await client.create(SECRETS.path(namespace), wanted)

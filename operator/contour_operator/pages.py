@@ -24,8 +24,7 @@ class Site(NamedTuple):
 async def served(
     site: Site | None, is_ready: Callable[[], bool], more: Mapping[str, Page]
 ) -> AsyncGenerator[None]:
-    """Serves the pages while the block runs, if there is a site. Raises OSError if its port is
-    taken."""
+    """Serves the pages while the block runs, if there is a site. OSError if its port is taken."""
     if site is None:
         yield
         return

@@ -259,8 +259,7 @@ class Reconciler:
 
 
 def _gives(binding: Raw) -> tuple[object, ...]:
-    """The role that a binding grants, and where; not its name, which differed in earlier
-    releases."""
+    """The role that a binding grants, and where; its name differed in earlier releases."""
     role = raw.at(binding, "roleRef", "name")
     return binding["kind"], raw.at(binding, "metadata", "namespace"), role
 

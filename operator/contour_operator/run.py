@@ -161,8 +161,7 @@ class _Term:
         return metrics.Known(len(self._known), len(self._children), self._children.unlisted)
 
     def _noticed(self, owner: Owner, is_gone: bool) -> None:
-        """Queues a configuration that has changed; if it is gone, those that wait for its
-        namespace."""
+        """Queues a changed configuration; if it is gone, those that wait for its namespace."""
         if not self._options.covers(owner.namespace):
             return
         if is_gone:

@@ -70,8 +70,7 @@ class Applier:
         """By path: the last difference that was repaired, and the times of repairs, in seconds."""
 
     async def apply(self, document: Document, ownership: Ownership, seen: str = "") -> Applied:
-        """Applies an object; `seen` is the digest of it that a watch has reported last
-        (`children`)."""
+        """Applies an object; `seen` is its digest as a watch has reported it (`children`)."""
         path, wanted, now = objects.path(document), digest(document), _now()
         known = self._known.get(path)
         if known is None or known.wanted != wanted:

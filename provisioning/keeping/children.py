@@ -51,8 +51,7 @@ class Children(Generic[Key]):
         on_change: Callable[[Key], None],
         excerpt: Callable[[Document], Document] = _whole,
     ) -> None:
-        """`excerpt` returns the parts of an object that are kept; the digest is of the whole
-        object."""
+        """`excerpt` returns the parts of an object that are kept; its digest is of the whole."""
         self._key = key
         self._on_change = on_change
         self._excerpt = excerpt

@@ -134,8 +134,7 @@ def replacement(wanted: Document, found: Document) -> list[Raw]:
 
 
 class _Comparison:
-    """Compares one object. A path has the names of list items, for people; a field has only field
-    names."""
+    """Compares one object. A path names list items, for people; a field has only field names."""
 
     def __init__(self, kind: str) -> None:
         self._of_others = _OF_OTHERS.get(kind, frozenset())
@@ -282,8 +281,7 @@ def _service(wanted: Raw, found: Raw) -> Raw:
 
 
 def _with_node_ports(ports: Sequence[Raw], found: Sequence[Raw]) -> None:
-    """The ports, each with the node port that it has; ports are matched by number, or else by
-    name."""
+    """Gives each port the node port that it has, matched by its number, or else by its name."""
     taken = {it["nodePort"] for it in ports if "nodePort" in it}
     for keys in (("port", "protocol"), ("name",)):
         for port in (it for it in ports if "nodePort" not in it):
