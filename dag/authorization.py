@@ -66,8 +66,7 @@ def authority(
 def on_host(
     known: Authority, place: Place, policy: crd.AuthorizationPolicy | None, say: OfAuthorization
 ) -> Authority:
-    """The service of the configuration with the policy of a virtual host that names none of its
-    own."""
+    """The configuration's service, with the policy of a virtual host without its own service."""
     if policy is None:
         return known
     _check_context(place, known.asked.protocol, policy, say)
@@ -80,8 +79,7 @@ def on_route(
     policy: crd.AuthorizationPolicy | None,
     say: OfAuthorization,
 ) -> nodes.Authorization | nodes.Off | None:
-    """What a route says; None if its host decides. The context of a route is added to the
-    host's."""
+    """What a route says; None if its host decides. A route's context is added to the host's."""
     if known is None or policy is None:
         return None
     _check_context(place, known.asked.protocol, policy, say)

@@ -29,8 +29,7 @@ class Extension:
     cluster: nodes.ExtensionCluster | None
     """None if it cannot be asked."""
     timeout: float | None = None
-    """How long an answer may take, in seconds; None leaves it to the object that names the
-    service."""
+    """Seconds that an answer may take; None leaves it to the object that names the service."""
     problems: tuple[Problem, ...] = ()
 
 

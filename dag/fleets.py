@@ -220,8 +220,7 @@ def _monitors(view: View) -> tuple[int, ...]:
 
 
 def _is_leaving(view: View) -> bool:
-    """Whether the instance is being removed: then no fleet may be made that its removal would
-    miss."""
+    """Whether the instance is being removed: its removal would miss a fleet that is made now."""
     found = view.ask(settings.chosen_configuration, ())
     return found is not None and found.metadata.deletion_timestamp is not None
 

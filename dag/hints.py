@@ -47,8 +47,7 @@ def hint(view: View, missing: ObjectRef) -> str:
 
 @query
 def _near(view: View, missing: ObjectRef) -> str:
-    """The most similar name in the namespace. A query, so that other names do not wake the
-    caller."""
+    """The most similar name in the namespace. A query: other names do not wake the caller."""
     index = NAMES[missing.kind]
     if view.count(index, missing.namespace) > _MOST:
         return ""

@@ -31,8 +31,7 @@ TROUBLES: Table[str, Troubles] = Table("troubles of extensions")
 UNFINISHED: Table[ObjectRef, tuple[str, ...]] = Table(
     "objects that extensions keep waiting", tables.TOLD_OF_OBJECTS
 )
-"""By object: messages about its hosts that wait for extensions, sorted; no row if there are
-none."""
+"""By object: messages about its hosts that wait for extensions, sorted; no row if none."""
 
 
 @dataclass(frozen=True, slots=True)

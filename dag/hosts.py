@@ -138,8 +138,7 @@ CLOSED = nodes.Respond(503)
 
 
 def _fallback(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
-    """TLS for clients without a server name, or with an unknown one, if a host wants to serve
-    them."""
+    """TLS for clients without a server name, or with an unknown one, if a host serves them."""
     secret = view.ask(settings.fallback_certificate, ())
     if key.host != hostnames.EVERY or secret is None or not view.count(FALLBACKS, key.host):
         return None
@@ -230,8 +229,7 @@ def _asked(view: View, route: nodes.Route, claim: nodes.Claim) -> nodes.Route:
 
 
 def _is_closed(view: View, claim: nodes.Claim | None) -> bool:
-    """Whether a guard is not served: one of the host, or one of every host that this host does not
-    opt out of."""
+    """Whether a guard is not served: of the host, or of all hosts unless it opts out."""
     if view.ask(settings.is_closed, ()) or (claim is not None and claim.is_closed):
         return True
     return view.ask(defaults.is_unauthorized, ()) and not (claim is not None and claim.is_unasked)

@@ -46,8 +46,7 @@ def listener(view: View, key: nodes.ListenerKey) -> nodes.Listener | None:
 
 @query
 def plain_listener(view: View, _: tuple[()]) -> nodes.Listener | None:
-    """The listener for plain HTTP of Ingress and HTTPProxy; None if the Gateway has no suitable
-    one."""
+    """The plain HTTP listener of Ingress and HTTPProxy; None if the Gateway has none for them."""
     return _only(view, "HTTP", view.ask(settings.ports, ()).http)
 
 

@@ -67,8 +67,7 @@ def binding(view: View, port: int) -> tuple[str, int]:
 
 
 def local_port(port: int) -> int:
-    """The port that is bound on one machine: without privileges a process binds ports from 1024
-    on."""
+    """The port that is bound on one machine: unprivileged processes bind ports from 1024 on."""
     return port if port >= 1024 else port + OFFSET
 
 

@@ -146,8 +146,7 @@ def _with_what_is_missing(
 def _with_who_counts(
     view: View, subject: ObjectRef, found: statuses.PolicyStatus
 ) -> statuses.PolicyStatus:
-    """The status of limits, which are programmed when Envoys and the rate limit service have
-    them."""
+    """The status of limits: programmed when Envoys and the rate limit service have them."""
     return statuses.PolicyStatus(
         tuple(_counted(it, tuple(_uncounted(view, subject, it))) for it in found.ancestors)
     )

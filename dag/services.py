@@ -274,8 +274,7 @@ def _endpoints(
 
 
 def _state(conditions: endpointslice.EndpointConditions) -> Literal["ready", "leaving", "away"]:
-    """The state of an endpoint; absent conditions count as true (EndpointSlice API,
-    "conditions")."""
+    """The state of an endpoint; absent conditions are true (EndpointSlice API, "conditions")."""
     if conditions.ready is not False:
         return "ready"
     if conditions.serving is not False and conditions.terminating:

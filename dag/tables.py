@@ -162,8 +162,7 @@ FLEETS: Table[str, bool] = Table("fleets")
 """The fleets served whatever the objects say: there is always that of Ingress and HTTPProxy."""
 
 CONFIGURATION_NAME: Table[tuple[()], NamespacedName] = Table("configuration name")
-"""The ContourConfiguration that an instance in a cluster was told to follow; others belong to other
-instances."""
+"""The ContourConfiguration that an instance in a cluster follows; others are other instances'."""
 
 PROCESS_FAULTS: Table[tuple[()], tuple[str, ...]] = Table("process faults")
 """Settings of the process itself that could not be applied, and why; no row if there are none."""
@@ -182,15 +181,13 @@ TRANSLATED: Table[tuple[()], bool] = Table("translated")
 """True where the answers of the rules are translated for Envoy; else no row."""
 
 LOOPBACK_REFUSED: Table[tuple[()], bool] = Table("loopback refused")
-"""True in a cluster, where only Envoy itself is on the loopback interface of its pod; else no
-row."""
+"""True in a cluster, where only Envoy is on the loopback interface of its pod; else no row."""
 
 BEGAN_SMALL: Table[tuple[()], bool] = Table("began small")
 """True on one machine if Envoy started with its control plane and with few hosts; else no row."""
 
 ROUTING: Table[tuple[()], str] = Table("routing")
-"""How the hosts of listeners were cut into resources when they were first served; it never
-changes."""
+"""How hosts of listeners were cut into resources when first served; it never changes."""
 
 SOCKET_OPTIONS: Table[tuple[()], tuple[int | None, int | None]] = Table("socket options")
 """The TOS field and traffic class of sockets, where these cannot change; else no row."""

@@ -64,8 +64,7 @@ def _is_forwarded(found: Taken) -> bool:
 
 
 def _aspects(found: Taken, *, how: bool) -> dict[str, object]:
-    """The aspects of a route, by name; absent ones are left out. `how` adds how it forwards
-    requests."""
+    """The aspects of a route, by name, without absent ones. `how` adds those of forwarding."""
     if isinstance(found, nodes.Respond):
         return {"answer": found}
     host, route = found

@@ -31,8 +31,7 @@ def made_up(host: str, at: nodes.Listener | None, *matches: nodes.Match) -> Iter
 
 
 def joined(one: nodes.Match, other: nodes.Match) -> nodes.Match | None:
-    """A match of the requests that satisfy both, with the narrower path; None if there can be
-    none."""
+    """A match of the requests that satisfy both, with the narrower path; None if none can."""
     if one.method and other.method and one.method != other.method:
         return None
     if not _meet(one.path, other.path):

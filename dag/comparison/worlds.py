@@ -53,8 +53,7 @@ def _of_settings(old: Settings, new: Settings) -> Iterator[Difference]:
 def _of_fleet(
     name: str, old: fleets.Fleet | None, new: fleets.Fleet | None
 ) -> Iterator[Difference]:
-    """What is made in a cluster; a change of ports or of addresses of the Service replaces no
-    pods."""
+    """What is made in a cluster; changed ports or Service addresses replace no pods."""
     place = nodes.HostKey(name, "", "")
     if old is None or new is None:
         harm: Harm | None = "closed" if new is None else None
@@ -120,8 +119,7 @@ def _protocol(found: nodes.Listener | None) -> str:
 def _of_tls(
     key: nodes.HostKey, old: nodes.SecureHost | None, new: nodes.SecureHost | None
 ) -> Iterator[Difference]:
-    """How TLS of a host differs. A new certificate leaves connections open; new terms drain
-    them."""
+    """How TLS of a host differs. New terms drain its connections; a new certificate does not."""
     origins = hosts.origins(old, new)
     before, after = (it.tls if it is not None else None for it in (old, new))
     stream = [it.stream if it is not None else None for it in (old, new)]

@@ -103,8 +103,7 @@ class Settings:
     gateways_only: bool = False
     """Ingresses and HTTPProxies are not served."""
     parameters_namespaces: tuple[str, ...] = ()
-    """The namespaces in which an EnvoyProxy of a class may set everything; the instance's, if
-    empty."""
+    """Namespaces in which an EnvoyProxy of a class may set everything; if empty, our own."""
     patching: tuple[str, ...] | None = None
     """From which namespaces EnvoyPatchPolicies are served for the shared Envoys; None: none is
     served at all."""

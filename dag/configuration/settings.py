@@ -31,8 +31,7 @@ def settings(view: View, _: tuple[()]) -> Settings:
 
 @query
 def chosen_configuration(view: View, _: tuple[()]) -> ContourConfiguration | None:
-    """The ContourConfiguration that counts: the one the process was told to follow, else the only
-    one."""
+    """The ContourConfiguration that counts: the one that is named, else the only one."""
     name = view.read(tables.CONFIGURATION_NAME, ())
     if name is not None:
         return view.read(tables.CONFIGURATIONS, name)
@@ -82,8 +81,7 @@ discovery: Query[tuple[()], DiscoverySettings | None] = _projection("discovery")
 
 @query
 def backends(view: View, _: tuple[()]) -> bool:
-    """Whether routes may lead to Backends; by default on one machine, where their author runs
-    Envoy."""
+    """Whether routes may lead to Backends; by default on one machine: its user runs Envoy."""
     said = view.ask(settings, ()).backends
     return not view.read(tables.LOOPBACK_REFUSED, ()) if said is None else said
 

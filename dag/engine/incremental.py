@@ -94,8 +94,7 @@ class Engine:
             self._keep(rows.kept, key, born=old is None)
 
     def settle(self) -> list[Change]:
-        """Brings every kept answer up to date; returns the published answers that really
-        changed."""
+        """Brings every kept answer up to date; returns published answers that really changed."""
         return [it for it in self.settling() if it is not None]
 
     def settling(self) -> Iterator[Change | None]:
@@ -153,8 +152,7 @@ class Engine:
 
     @property
     def failures(self) -> Sequence[tuple[Query[Any, Any], Any, Exception]]:
-        """The rules that raised when they last ran: bugs. Their last good answers remain in
-        force."""
+        """The rules that raised when they last ran: bugs. Their last good answers stay."""
         return [(it.of.query, it.key, failure) for it, failure in self._failed.items()]
 
     # The view that rules see.

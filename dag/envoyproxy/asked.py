@@ -84,8 +84,7 @@ class Asked:
     log_level: LogLevel | None = None
     publishing: Publishing = field(default_factory=Publishing)
     pods: Pods = field(default_factory=Pods)
-    """Their strategy has the fields that are set, and belongs to the workload `type` that is
-    set."""
+    """Their strategy has the fields that are set; it is for the workload `type` that is set."""
     autoscaler: Autoscaling | None = None
     budget: Budget | None = None
     bootstrap: OwnBootstrap | None = None

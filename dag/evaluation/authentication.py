@@ -14,8 +14,7 @@ UNDECIDED = "authentication: Envoy compares the key or the password"
 
 
 def lacking(node: nodes.Authentication, request: Request) -> str:
-    """Which credential a request lacks, in one sentence; empty if it shows all that are asked
-    for."""
+    """Which credential a request lacks, in one sentence; empty if it shows all of them."""
     if node.key_sources and not any(_shows(it, request) for it in node.key_sources):
         places = ", ".join(f"{it.kind} {it.name}" for it in node.key_sources)
         return f"API key: the request has none ({places})"

@@ -92,8 +92,7 @@ def denial(
 
 
 def _policy(route: nodes.Route) -> ObjectRef:
-    """The object whose guard this is: the SecurityPolicy of the route, else what the route comes
-    from."""
+    """The object whose guard this is: the route's SecurityPolicy, else the route's origin."""
     return next((it for it in route.attached if it.kind == "SecurityPolicy"), route.origin)
 
 

@@ -143,8 +143,7 @@ def is_misdirected(world: World, key: nodes.HostKey) -> bool:
 def misdirection(
     world: World, at: nodes.ListenerKey, host: nodes.VirtualHost, request: Request
 ) -> Answer | None:
-    """421, if a request for a host may not come over this connection (RFC 9110, section
-    15.5.20)."""
+    """421, if a request for a host may not come over this connection (RFC 9110, 15.5.20)."""
     name, connection = secure_host(world, at, request)
     own = world.answer(hosts.secure_host, nodes.HostKey(*at, host.host))
     tls = own.tls if own is not None else None
@@ -159,8 +158,7 @@ def misdirection(
 
 
 def _is_open(host: nodes.VirtualHost, tls: nodes.Tls | None, other: nodes.Tls | None) -> bool:
-    """Whether a host may be reached on connections whose server name has no certificate of its
-    own."""
+    """Whether a host may be reached by server names that have no certificate of their own."""
     if host.is_fallback or tls is None:
         return host.is_fallback
     if host.host == hostnames.EVERY:

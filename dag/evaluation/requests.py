@@ -27,8 +27,7 @@ class Request:
     source: str = "127.0.0.1"
     """The address of the peer."""
     client: str = ""
-    """The address of the client as proxies forward it, once it is known; if empty, that of the
-    peer."""
+    """The client's address as proxies forward it, once it is known; if empty, the peer's."""
 
     @property
     def scheme(self) -> str:

@@ -38,8 +38,7 @@ def plain_http(engine: Engine) -> Steps:
 
 
 def _forwarding(found: nodes.VirtualHost, *, with_tokens: bool = False) -> Iterator[ObjectRef]:
-    """The objects whose routes forward requests; `with_tokens`: only routes that ask for a
-    token."""
+    """Objects whose routes forward requests; `with_tokens`: only routes that need a token."""
     whose = (
         it.origin
         for it in found.routes
@@ -69,8 +68,7 @@ def backends(engine: Engine) -> Steps:
 
 
 def _unverified(action: nodes.Action) -> Iterator[nodes.Cluster]:
-    """The clusters of an action with TLS that nothing verifies: `h2` and `tls` need no `tls`
-    field."""
+    """Clusters of an action whose TLS nothing verifies; `h2` and `tls` need no `tls` field."""
     for it in action.backends if isinstance(action, nodes.Forward) else ():
         cluster = it.cluster
         if cluster is None or (cluster.tls is None and cluster.protocol not in _OVER_TLS):

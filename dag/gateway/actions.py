@@ -82,8 +82,7 @@ def _shares(
 def _session(
     view: View, rule: HTTPRouteRule, cluster: nodes.Cluster | None
 ) -> nodes.SessionPersistence | None:
-    """The session persistence of the backend, if the rule has none and the cluster has one
-    backend."""
+    """The backend's session persistence, if the rule has none and the cluster one backend."""
     if rule.session_persistence is not None or cluster is None:
         return None
     owners = {cluster.port.owner, *(it.port.owner for it in cluster.members)}

@@ -28,8 +28,7 @@ ASSIGNED: Table[str, Addresses] = Table("assigned addresses")
 """By fleet: its addresses; empty while it has none yet, no row if nothing assigns any."""
 
 CLUSTER_IPS: Table[str, Addresses] = Table("cluster IPs")
-"""By fleet: the cluster IPs of the Service that we make in front of it; no row if there are
-none."""
+"""By fleet: the cluster IPs of the Service that we make in front; no row if there are none."""
 
 CLUSTER = "Cluster"
 """Reached from within the cluster: a cluster IP of a Service."""

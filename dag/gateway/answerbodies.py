@@ -24,8 +24,7 @@ Refusing = Callable[[Place, str], Refused]
 
 
 def body(view: View, found: OverrideBody | None, at: Place, refused: Refusing) -> nodes.Value:
-    """The body that an object gives. Raises what `refused` makes if there is none that can
-    serve."""
+    """The body that an object gives. Raises what `refused` makes if it cannot be served."""
     if found is None:
         return ""
     text = found.inline or ""

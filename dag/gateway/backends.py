@@ -182,8 +182,7 @@ def _upstream(
 
 
 def _asked(view: View, kind: str, key: tuple[NamespacedName, int]) -> upstreams.Upstream | Problem:
-    """What a reference to a Service port leads to: its UDP port for a UDPRoute, else its TCP
-    port."""
+    """What a Service port leads to: its UDP port for a UDPRoute, else its TCP port."""
     return view.ask(datagrams.upstream if kind == "UDPRoute" else upstreams.upstream, key)
 
 

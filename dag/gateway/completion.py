@@ -46,8 +46,7 @@ def authorization(
 
 
 def completed_stream(view: View, stream: nodes.Stream, owner: ServedListener) -> nodes.Stream:
-    """The stream as one listener serves it; without TLS of our own if the client's TLS is passed
-    on."""
+    """The stream as one listener serves it; without TLS of ours if the client's is passed on."""
     if not any(it.cluster is not None and it.cluster.tls is not None for it in stream.shares):
         return stream
     shares = (

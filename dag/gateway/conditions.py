@@ -53,7 +53,6 @@ def texts(found: Iterable[Problem]) -> tuple[str, ...]:
 
 
 def _reason(found: Iterable[Problem]) -> str:
-    """The reason of the most telling problem: a missing grant first, a reason like the type
-    last."""
+    """The reason of the most telling problem: a missing grant first, one like the type last."""
     first = min(found, key=lambda it: (it.reason != Gateway.RefNotPermitted, it.reason == it.type))
     return first.reason.value

@@ -113,8 +113,7 @@ def conflict(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place)
 
 
 def overlap(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place) -> Problem | None:
-    """That hosts of a TLS listener overlap with those of others on its port; None if they do
-    not."""
+    """A problem if hosts of a TLS listener overlap with those of others on its port."""
     if found.family != "HTTPS":
         return None
     wider = sum(view.count(PLACES, (found.gateway_port, "HTTPS", it)) for it in _wider(found.host))

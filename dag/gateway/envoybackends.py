@@ -247,8 +247,7 @@ def _is_checked(tls: nodes.UpstreamTls | None) -> bool:
 
 
 def _asks_endpoint(asked: Wanted, at: Place) -> bool:
-    """Whether TLS uses the name of the endpoint: by its setting, or because requests have no
-    host."""
+    """Whether TLS uses the endpoint's name: by its setting, or because requests have no host."""
     tls = asked.tls
     if tls is None or not tls.sni_of:
         return False

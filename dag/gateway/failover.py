@@ -129,8 +129,7 @@ def _difference(view: View, found: Sequence[nodes.Cluster]) -> str:
 
 
 def _other_limits(found: Sequence[nodes.Cluster]) -> str:
-    """That the limits of backends differ (circuit breakers, retry budgets); empty if they do
-    not."""
+    """That limits of backends differ (circuit breakers, retry budgets); empty if not."""
     first, last = found
     if (first.limits, first.retry_budget) == (last.limits, last.retry_budget):
         return ""
@@ -154,8 +153,7 @@ def _terms(found: nodes.Cluster) -> nodes.Cluster:
 
 
 def _names(view: View, found: nodes.Cluster) -> tuple[nodes.Endpoint, ...]:
-    """The endpoints of a backend for a cluster that resolves names; none if it has no such
-    endpoints."""
+    """The endpoints of a backend for a cluster that resolves names; empty without such."""
     if found.members:
         return found.members[0].names
     if found.dns is not None:

@@ -48,8 +48,7 @@ def differing_hosts(rule: HTTPRouteRule) -> bool:
 
 
 def _differing(rule: HTTPRouteRule, at: Place) -> Iterator[Problem]:
-    """Refuses different filters with session persistence: each request would choose a route
-    anew."""
+    """Refuses different filters with session persistence: each request chooses a route anew."""
     if rule.session_persistence is not None and len({whole(rule, it) for it in _live(rule)}) > 1:
         why = "filters must be the same for every backend of a rule with session persistence"
         yield problems.rule_dropped(at.at("backendRefs"), why)
@@ -89,8 +88,7 @@ Whole = tuple[tuple[Any, ...], ...]
 
 
 def whole(rule: HTTPRouteRule, reference: HTTPBackendRef) -> Whole:
-    """The filters that must be equal for all backends of one route. Only new host names may
-    differ."""
+    """The filters that must be equal for all backends of a route; new host names may differ."""
     kinds = (it for it in _WHOLE if it != "url_rewrite" or _has_new_paths(rule))
     return tuple(_of(kind, reference) for kind in kinds)
 

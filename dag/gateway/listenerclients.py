@@ -81,8 +81,7 @@ def routed(route: nodes.Route, wanted: OnRequests) -> nodes.Route:
 
 
 def _hidden(found: nodes.Policies) -> nodes.Policies:
-    """Rate limits without the headers that tell the rest, unless the limit's own policy asks for
-    them."""
+    """Limits without rate limit headers, unless the limit's own policy asks for these."""
     local = found.local_rate_limit
     if isinstance(local, nodes.LocalLimits):
         local = replace(local, limits=tuple(map(_silent, local.limits)))

@@ -49,8 +49,7 @@ class ListenerState:
     terminates: bool = False
     """TLS ends here."""
     filters: tuple[nodes.Authorization, ...] = ()
-    """The servers that decide over each request before it is routed, in this order; if it is
-    served."""
+    """Servers that decide over each request before it is routed, in order; if it is served."""
 
     @property
     def is_closed(self) -> bool:

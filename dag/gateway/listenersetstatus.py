@@ -36,8 +36,7 @@ def listener_set(view: View, key: NamespacedName) -> ListenerSetStatus | None:
 
 @query
 def accepted(view: View, key: NamespacedName) -> NamespacedName | None:
-    """The Gateway that counts a ListenerSet as attached: it takes the set and serves a listener of
-    it."""
+    """The Gateway that counts a set as attached: it takes the set and serves a listener of it."""
     found = view.ask(listenersets.admission, key)
     if found is None or found.refusal is not None:
         return None

@@ -95,8 +95,7 @@ def _spec(listener: Listener, holder: ObjectRef, ports: Ports) -> ListenerSpec:
 
 
 def _name(listener: Listener, ports: Ports) -> str:
-    """The name of the Envoy listener; on the ports of Ingress and HTTPProxy theirs, so it is
-    shared."""
+    """The name of the Envoy listener; on ports of Ingress and HTTPProxy theirs, to share it."""
     family = FAMILIES.get(listener.protocol, listener.protocol)
     if (family, listener.port) == ("HTTP", ports.http):
         return "ingress_http"

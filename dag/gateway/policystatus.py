@@ -40,8 +40,7 @@ Reached = tuple[ObjectRef, NamespacedName]
 
 @query
 def reached(view: View, ref: ObjectRef) -> frozenset[Reached]:
-    """The Services and other backends that a route leads to, with each Gateway it is attached
-    to."""
+    """The backends that a route leads to, with each Gateway that it is attached to."""
     found = view.ask(attachment.attachment, ref)
     if found is None:
         return frozenset()

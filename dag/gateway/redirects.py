@@ -33,7 +33,6 @@ def _redirect(redirect: nodes.Redirect, owner: ServedListener, host: str) -> nod
 
 
 def _would_stay(redirect: nodes.Redirect, owner: ServedListener, host: str) -> bool:
-    """Whether Envoy would keep the client's port: the host is not set, and the port not
-    well-known."""
+    """Whether Envoy would keep the client's port: no host is set, the port not well-known."""
     is_named = redirect.host is not None or not hostnames.is_wildcard(host)
     return not is_named and owner.port not in _WELL_KNOWN.values()

@@ -84,8 +84,7 @@ def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Ite
 
 
 def _told(parent: Parent | ServiceParent, rules: Rules) -> Iterator[Problem]:
-    """The problems of a route at a parent; if no rule is left, dropped rules are errors of the
-    whole."""
+    """The problems of a route at a parent; if no rule is left, they are of the whole route."""
     if parent.refusal is not None:
         yield parent.refusal
     for found in rules.problems:

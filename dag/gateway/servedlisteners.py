@@ -143,8 +143,7 @@ def _port(_: ObjectRef, found: tuple[ServedListener, ...]) -> Iterator[tuple[str
 def _maker(
     holder: ObjectRef, found: tuple[ServedListener, ...]
 ) -> Iterator[tuple[nodes.ListenerKey, ObjectRef]]:
-    """The owner of an Envoy listener: the Gateway, or for a stream, which has a port for itself,
-    its holder."""
+    """The owner of an Envoy listener: the Gateway, or the holder of a stream's own port."""
     for it in found:
         is_shared = it.family in {"HTTP", "HTTPS"}
         maker = ObjectRef("Gateway", *it.gateway) if is_shared else holder

@@ -98,8 +98,7 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
 
 
 def _of_an_unserved_class(view: View, key: NamespacedName, found: Gateway) -> GatewayStatus | None:
-    """The status of a Gateway of a younger class of our controller; None if its class is not
-    ours."""
+    """The status of a Gateway of a younger class of ours; None if its class is not ours."""
     name, winner = found.spec.gateway_class_name, view.ask(selection.accepted_class, ())
     is_ours = view.ask(selection.is_of_our_controller, NamespacedName("", name))
     if winner is None or not is_ours or found.metadata.deletion_timestamp is not None:

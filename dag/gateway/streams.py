@@ -65,8 +65,7 @@ def _guards(view: View, ref: ObjectRef) -> Iterator[ObjectRef]:
 
 
 def _closes(view: View, policy: NamespacedName) -> bool:
-    """Whether a BackendTrafficPolicy closes its routes; for merged ones, each listener decides
-    that."""
+    """Whether a BackendTrafficPolicy closes its routes; merged ones are left to listeners."""
     effects = trafficpolicies.EFFECTS
     return not effects.is_merging(view, policy) and effects.of(view, policy).is_closed
 

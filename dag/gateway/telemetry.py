@@ -61,8 +61,7 @@ def wanted(view: View, key: NamespacedName) -> Wanted:
 
 @query
 def winner(view: View, gateway: NamespacedName) -> NamespacedName | None:
-    """The policy that holds for a Gateway: the oldest one whose status has room for that
-    Gateway."""
+    """The policy that holds for a Gateway: the oldest whose status has room for it."""
     claims = sorted(view.bucket(POLICIES, gateway))
     return next((it.key for it in claims if not is_untold(view, it.key, gateway)), None)
 
@@ -74,8 +73,7 @@ def is_untold(view: View, policy: NamespacedName, gateway: NamespacedName) -> bo
 
 @query
 def of_listener(view: View, key: nodes.ListenerKey) -> Wanted | None:
-    """What the policy of an Envoy listener's Gateway asks for; None for the default, or no
-    policy."""
+    """What the policy of a listener's Gateway asks for; None for the default, or no policy."""
     for maker in view.bucket(servedlisteners.MAKERS, key):
         policy = view.ask(winner, maker.key) if maker.kind == "Gateway" else None
         found = view.ask(wanted, policy) if policy is not None else None

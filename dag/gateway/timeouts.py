@@ -14,8 +14,7 @@ from dag import nodes
 from dag.values import durations
 
 NOT_PROCESSED = ("connect-failure", "refused-stream", "reset-before-request", "unavailable")
-"""Envoy's conditions for no connection, a rejected request (HTTP/2, gRPC), a reset before
-sending."""
+"""Envoy's conditions: no connection, a rejected request (HTTP/2, gRPC), a reset before sending."""
 RESET = "reset"
 """Envoy's condition for a try that ended without an answer: reset, or timed out; it has none for
 the time limit alone."""
@@ -65,6 +64,5 @@ def settled(forward: nodes.Forward) -> nodes.Forward:
 
 
 def _seconds(text: str | None) -> float | None:
-    """The seconds of a duration, a day at most; its format was checked when the route was
-    decoded."""
+    """The seconds of a duration, a day at most; its format was checked by decoding."""
     return min(durations.seconds(text), durations.LONGEST) if text is not None else None

@@ -21,8 +21,7 @@ def version(given: str | None, at: Place) -> Findings[nodes.TlsVersion | None]:
 
 
 def known(given: Iterable[str], served: tuple[str, ...], at: Place) -> Findings[tuple[str, ...]]:
-    """The values of a list that are served, each once; the others are reported as without
-    effect."""
+    """The values of a list that are served, each once; others are reported as ineffective."""
     found: list[str] = []
     for index, it in enumerate(given):
         if it in served:

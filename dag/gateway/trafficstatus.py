@@ -78,8 +78,7 @@ def _parents(view: View, route: ObjectRef) -> Parents:
 def _effects(
     view: View, own: NamespacedName | None, parents: Parents
 ) -> Iterator[tuple[NamespacedName, trafficpolicies.Traffic]]:
-    """The effects of the policies of a route, each with its policy; `own` is the route's, if
-    any."""
+    """The effects of a route's policies, each with its policy; `own` is the route's, if any."""
     return ((it, _EFFECTS.of(view, key)) for it, key in _keys(view, own, parents))
 
 

@@ -93,8 +93,7 @@ def _is_method(it: HeaderMatch) -> bool:
 
 
 def _check_harmony(at: Place, matches: set[HeaderMatch]) -> None:
-    """Refuses conditions on one header that no value meets; finds the obvious cases, in linear
-    time."""
+    """Refuses conditions on one header that no value meets: obvious cases, in linear time."""
     wanted = [it for it in matches if not it.inverted]
     denied = {(it.name, it.value) for it in matches if it.inverted}
     exact: dict[str, str] = {}

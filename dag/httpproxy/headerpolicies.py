@@ -89,8 +89,7 @@ def of_service(at: Target, own: Policy, route: Policy, side: Side) -> nodes.Head
 
 
 def host(place: Place, policy: Policy) -> tuple[str, str]:
-    """The new host of requests: a literal, or the name of the header that has it; both may be
-    empty."""
+    """The new host of requests: a literal, or the header that has it; both may be empty."""
     reading = _Reading(place, "request", _variables(place))
     text = _host(reading, policy)
     if not text:
@@ -133,8 +132,7 @@ def _policy(reading: _Reading, policy: policies.HeadersPolicy) -> nodes.HeaderPo
 def _settable(
     reading: _Reading, written: Iterable[policies.HeaderValue]
 ) -> Iterable[policies.HeaderValue]:
-    """The headers to set without `Host` of requests, which is handled apart; in responses it is
-    refused."""
+    """The headers to set, without `Host` of requests (a rewrite); in responses it is refused."""
     return (it for it in written if reading.side == "response" or not _is_host(it))
 
 

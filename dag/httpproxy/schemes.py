@@ -110,8 +110,7 @@ def _routes(written: Iterable[routes.LocatedRoute]) -> tuple[nodes.Route, ...]:
 
 
 _UNASKED = nodes.Policies(jwt=nodes.OFF, authorization=nodes.OFF, rate_limits=nodes.OFF)
-"""Redirects to TLS let nobody in, so they need no guards; no token must be sent in the clear for
-them."""
+"""Redirects to TLS let nobody in: they need no guards, nor tokens in the clear."""
 
 
 UNSERVED = nodes.Respond(503)

@@ -59,8 +59,7 @@ def tls_version(ingress: Ingress, limit: Literal["minimum", "maximum"]) -> Findi
 
 
 def _retry(ingress: Ingress) -> Findings[nodes.Retry | None]:
-    """The retries; None unless `retry-on` says after which failures. Other annotations refine
-    them."""
+    """The retries; None unless `retry-on` says after which failures. Others refine them."""
     after = yield from _read(ingress, "retry-on", _conditions)
     count = yield from _read(ingress, "num-retries", _count)
     per_try = yield from _read(ingress, "per-try-timeout", _timeout)
@@ -104,8 +103,7 @@ _WHOLE_NUMBER = re.compile("-1|[0-9]{1,10}")
 
 
 def _count(place: Place, text: str) -> int:
-    """The number of retries: 0 stands for the default of upstream Contour, which is 1, and -1 for
-    none."""
+    """The number of retries: 0 is the default of upstream Contour, which is 1, and -1 none."""
     if not _WHOLE_NUMBER.fullmatch(text.strip()) or int(text) >= 2**32:
         why = f"{text[:60]!r} is neither -1 nor a whole number below 4294967296"
         raise Refused(problems.ignored_annotation(place, why))

@@ -39,8 +39,7 @@ def claim(view: View, host: str) -> nodes.Claim | None:
 
 @query
 def merged(view: View, host: str) -> MergedHost | None:
-    """The merged claim of a host, with the problems of losers; None if no Ingress names the
-    host."""
+    """The merged claim of a host, with problems of losers; None if no Ingress names it."""
     shares = sorted(view.bucket(HOSTS, host), key=lambda it: it.seniority)
     entries = [MergedRoute(it, share.plain) for share in shares for it in share.routes]
     entries.sort(key=lambda it: it.written.is_default)

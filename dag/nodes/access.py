@@ -8,8 +8,7 @@ from dag.nodes.matches import Path
 
 @dataclass(frozen=True, slots=True)
 class IpRange:
-    """A range of addresses: of the connection's peer, or of the client as trusted hops forward
-    it."""
+    """A range of addresses: of the peer, or of the client as trusted hops forward it."""
 
     cidr: str
     """Canonical, as `ipaddress.ip_network(..., strict=False)` writes it."""

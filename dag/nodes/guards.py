@@ -91,8 +91,7 @@ class Authorization:
     fail_open: bool = False
     body: AuthorizationBody | None = None
     context: tuple[tuple[str, str], ...] = ()
-    """Sent to gRPC servers, sorted; not if they get only some headers, which Envoy cannot
-    combine."""
+    """Sent to gRPC servers, sorted; Envoy cannot combine it with a choice of headers."""
     path_prefix: str = ""
     """Prepended to the path of HTTP calls."""
     request_headers: tuple[ValueMatch, ...] = ()
@@ -119,8 +118,7 @@ class ListenerFilter:
 
 @dataclass(frozen=True, slots=True)
 class SessionPersistence:
-    """Requests of a session go to the endpoint of its first one, which the cookie or header
-    names."""
+    """Requests of a session go to the endpoint of its first; the cookie or header names it."""
 
     name: str
     kind: Literal["Cookie", "Header"] = "Cookie"

@@ -21,8 +21,7 @@ LimitUnit = Literal["Second", "Minute", "Hour", "Day", "Week", "Month", "Year"]
 
 @dataclass(frozen=True, slots=True)
 class LocalRateLimit:
-    """So many requests per unit of time, for each Envoy. On a virtual host, its routes share
-    them."""
+    """So many requests per unit of time, per Envoy; routes of a virtual host share its limit."""
 
     requests: int
     unit: Literal["second", "minute", "hour"]

@@ -112,8 +112,7 @@ class ClientValidation:
     is_optional: bool = False
     """A client may show none; one that is shown is checked."""
     accepts_untrusted: bool = False
-    """Any certificate is accepted, and only forwarded. (On a stream, clients without one are,
-    too.)"""
+    """Any certificate is accepted, and only forwarded. (On a stream, also none at all.)"""
     only_leaf_revocations: bool = False
     forward: ForwardedCertificate | None = None
     takes_expired: bool = False

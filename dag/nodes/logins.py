@@ -101,8 +101,7 @@ class Login:
     id_token_header: str = ""
     """In lower case; none if empty."""
     lifetime: float | None = None
-    """The lifetime of a login if the provider does not give that of its tokens; None: the login
-    fails."""
+    """The lifetime of a login if the provider gives none for its tokens; None: it fails."""
     refreshes: bool = True
     refresh_lifetime: float | None = None
     login_time: float | None = None

@@ -87,8 +87,7 @@ class UpstreamTls:
     sni: str = ""
     """The server name (SNI); none if empty."""
     sni_of: Literal["", "request", "endpoint"] = ""
-    """Whose name is the server name instead, which must be in the certificate if that is
-    checked."""
+    """Whose name is the server name instead; a checked certificate must have it."""
     client_certificate: NamespacedName | None = None
     minimum: TlsVersion | None = None
     maximum: TlsVersion | None = None
@@ -101,8 +100,7 @@ class HealthCheck:
     """Active checks: an endpoint that fails them gets no requests."""
 
     path: str = ""
-    """The path of HTTP checks; if empty, a TCP connection must open, or a gRPC service must
-    answer."""
+    """The path of HTTP checks; if empty, a TCP connection must open, or gRPC must answer."""
     host: str = ""
     interval: float = 10.0
     timeout: float = 2.0
@@ -268,8 +266,7 @@ class Member(NamedTuple):
 
     port: ServicePort
     names: tuple[Endpoint, ...] = ()
-    """Names for Envoy to resolve, and addresses beside them; if empty, the endpoints of the port
-    count."""
+    """Names for Envoy to resolve, and addresses beside them; if empty, the port's endpoints."""
     weight: int = 1
     """0: it gets only requests of sessions that are with it."""
     is_fallback: bool = False

@@ -19,8 +19,7 @@ from dag.statuses import AncestorStatus, PolicyStatus
 
 
 class Failure(NamedTuple):
-    """An operation that could not be applied to a place, so none of its policy's was applied
-    there."""
+    """An operation that could not be applied to a place, so none of its policy was."""
 
     policy: NamespacedName
     number: int

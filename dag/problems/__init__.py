@@ -50,8 +50,7 @@ class Problem:
     """A sentence for people; begins with the path of the field where there is one."""
     severity: Literal["error", "warning"] = "error"
     closes: bool = False
-    """The part must not just be left out: it is answered with 503, or its connections are
-    closed."""
+    """The part must not be left out: it is answered with 503, or its connections closed."""
 
 
 class Refused(Exception):  # noqa: N818 (a decision, not a failure)

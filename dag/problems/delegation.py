@@ -16,8 +16,7 @@ def star_among_names(delegation: NamespacedName, index: int) -> Problem:
 
 
 def secret_not_found(delegation: NamespacedName, index: int, secret: NamespacedName) -> Problem:
-    """A delegation of a missing Secret; its author may learn that, while those who use it may
-    not."""
+    """A delegation of a missing Secret: its author may learn that, its users may not."""
     message = (
         f"spec.delegations[{index}].secretName: Secret {secret} not found; until it is there, "
         "nobody can use it"

@@ -59,8 +59,7 @@ class Place(NamedTuple):
 
 
 def sub_conditions(found: Iterable[Problem]) -> tuple[SubCondition, ...]:
-    """The sub-conditions, in the order of the document (`routes[10]` after `routes[2]`); as many as
-    fit."""
+    """In the order of the document (`routes[10]` after `routes[2]`), as many as fit."""
     told = sorted(found, key=_rank)
     shown = [sub_condition(it) for it in told[:MAX_TOLD]]
     if len(told) > MAX_TOLD:
@@ -76,8 +75,7 @@ def sub_condition(it: Problem) -> SubCondition:
 
 MAX_TOLD = 100
 MAX_MESSAGE = 4096
-"""The most characters of a message. The API server refuses a status that is too large as a
-whole."""
+"""The most characters of a message. The API server refuses a status that is too large."""
 
 _NUMBER = re.compile("([0-9]+)")
 

@@ -47,8 +47,7 @@ def attached_conflicts(
 
 
 def overridden(owner: Place, target: str, names: tuple[str, ...]) -> Problem:
-    """More specific policies of the kind apply on parts of a target; without names, they are
-    many."""
+    """More specific policies apply on parts of a target; without names, they are many."""
     who = ", ".join(names) if names else "many more specific ones"
     message = f"for parts of {target}, policies hold instead that are more specific: {who}"
     return Problem(owner.subject, ConditionType.Overridden, Gateway.Overridden, message, "warning")
@@ -61,8 +60,7 @@ def merged_with(owner: Place, names: tuple[str, ...]) -> Problem:
 
 
 def merged_into(owner: Place, target: str, names: tuple[str, ...]) -> Problem:
-    """More specific policies are merged with this one on parts of a target; without names, many
-    are."""
+    """More specific policies are merged with it on parts of a target; no names: many are."""
     who = ", ".join(names) if names else "many more specific ones"
     message = f"for parts of {target}, policies are merged with it that are more specific: {who}"
     return Problem(owner.subject, ConditionType.Merged, Gateway.Merged, message, "warning")

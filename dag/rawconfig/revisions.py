@@ -149,8 +149,7 @@ def _taints(view: View, heard: Heard) -> bool:
 
 
 def is_local(words: str) -> bool:
-    """Whether a refusal is about the machine that Envoy runs on, and not about the
-    configuration."""
+    """Whether a refusal is about the machine that Envoy runs on, not the configuration."""
     return "cannot bind" in words
 
 

@@ -108,8 +108,7 @@ def state(view: View, source: Source) -> State:
 
 
 def keys(view: View, source: Source) -> str:
-    """The key set; empty if there is none. If nothing is fetched (offline), it is one without
-    keys."""
+    """The key set; empty if there is none. If nothing is fetched (offline), it has no keys."""
     if view.read(tables.ACCEPTANCE_ASSUMED, ()):
         return discovery.assumed(source) if isinstance(source, nodes.Discovery) else EMPTY
     return view.read(KEYS, source) or ""

@@ -71,8 +71,7 @@ def _piece(text: str, at: int) -> str:
 
 
 def _narrowed(piece: str) -> str:
-    """The piece, matching no semicolon. Raises ValueError if it might, or if it is an inner
-    anchor."""
+    """The piece, matching no semicolon. Raises ValueError if it might, or is an inner anchor."""
     first = piece[0]
     if first == "\\" and piece[1] not in _CLASSES and piece[1].isalnum():
         raise ValueError(f"has {piece}, which is not served of cookies")

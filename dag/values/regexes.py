@@ -45,8 +45,7 @@ def matches(expression: str, text: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _matcher(expression: str) -> Callable[[str], object]:
-    """A compiled expression. re2 has a cache of its own, which is slow: it reads all options each
-    time."""
+    """A compiled expression. The cache of re2 is slow: it reads all options each time."""
     return re2.compile(expression, _OPTIONS).fullmatch
 
 

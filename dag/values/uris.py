@@ -15,8 +15,7 @@ class Refusal(NamedTuple):
 
 
 def refusal(uri: str, schemes: Collection[str]) -> Refusal | None:
-    """Why a URI is not one of a server that may be called, with one of these schemes; None if it
-    is."""
+    """Why a URI names no server that may be called by one of these schemes; None if it does."""
     try:
         parts = urlsplit(uri)
         name, port = parts.hostname or "", parts.port

@@ -44,8 +44,7 @@ def _found(view: View, subject: ObjectRef) -> Iterator[Problem]:
 
 
 def _of_annotations(view: View, subject: ObjectRef) -> Iterator[Problem]:
-    """Problems of annotations of the object and of its Services, which have no status of their
-    own."""
+    """Problems of annotations of the object, and of its Services, which have no status."""
     found = view.read(tables.BY_KIND[subject.kind], subject.key)
     if found is not None:
         yield from ignored.told(view, subject.kind, found.metadata, subject)
@@ -97,8 +96,7 @@ Holder = TypeVar(
 
 
 def _with(holder: Holder, told: Sequence[Problem]) -> Holder:
-    """A holder of Gateway API conditions with more problems: warnings join the message of
-    `Accepted`."""
+    """Gateway API conditions with more problems: warnings join the message of `Accepted`."""
     errors, warnings = _parted(told)
     found = [
         _warned(it, warnings) if it.type == ConditionType.Accepted else it

@@ -81,8 +81,7 @@ def _compared(found: _Compared, at: Place) -> nodes.ValueMatch | None:
 
 
 def _methods(found: tuple[crd.CountedMethod, ...]) -> nodes.CountedEntry:
-    """Any of the methods will do. Envoy joins conditions by AND: not all of their negations may
-    hold."""
+    """Any method will do. Envoy joins conditions by AND: not all of the negations may hold."""
     every = dict.fromkeys((it.value, not it.invert) for it in found)
     opposites = (
         nodes.HeaderMatch(":method", nodes.ValueMatch("exact", method), inverted=is_meant)

@@ -31,8 +31,7 @@ _HTTPS_PORT, _HTTP_PORT = 443, 80
 def endpoints(
     view: View, at: Place, written: crd.LoginProvider
 ) -> Findings[nodes.ProviderEndpoints]:
-    """The endpoints that the policy names, else those of the provider; Refused if they are not
-    known."""
+    """The endpoints that the policy names, else the provider's; Refused if not known."""
     found = nodes.ProviderEndpoints("", "")
     if not written.authorization_endpoint or not written.token_endpoint:
         found = yield from _discovered(view, at.at("issuer"), written.issuer)

@@ -138,8 +138,7 @@ def _touches(
 
 
 def _of_fields(found: Policy, own: Place) -> Iterator[Problem]:
-    """Unserved fields without effect; those that close routes are reported with the policy's
-    meaning."""
+    """Unserved fields without effect; those that close routes are in the policy's meaning."""
     for field in unserved(found):
         if not field.guards:
             yield complaints.policy_field_not_served(Place(own.subject, field.path), field.why)

@@ -43,8 +43,7 @@ Closing: TypeAlias = Callable[[View, Policy, Place], Iterator[Problem]]
 
 
 class Effects(Generic[S, E]):
-    """The effects of the policies of a kind; `closed` if one cannot be built, or something closes
-    it."""
+    """The effects of a kind's policies; `closed` if one cannot be built, or is closed."""
 
     def __init__(
         self,
@@ -79,8 +78,7 @@ class Effects(Generic[S, E]):
         return self.merging is not None and self.merging.is_merging(view, policy)
 
     def merged(self, view: View, policy: NamespacedName, parent: NamespacedName | None) -> E:
-        """The effect of a merged policy at a listener whose policy is `parent`; None: at one
-        without."""
+        """The effect of a merged policy at a listener with this policy, or (None) without one."""
         return self.of(view, together(policy, parent))
 
     def _meaning(self) -> Query[NamespacedName, Meaning[E] | None]:

@@ -33,8 +33,7 @@ def sections(view: View, ref: ObjectRef) -> frozenset[str] | None:
 
 
 def listeners(view: View, route: ObjectRef) -> Iterator[tuple[NamespacedName, ObjectRef, str]]:
-    """The Gateway, the holder and the name of each listener of ours that a route names as a
-    parent."""
+    """The Gateway, holder and name of each listener of ours that a route names as a parent."""
     for holder, section in _parents(view, route):
         gateway = _served(view, holder)
         if gateway is not None:

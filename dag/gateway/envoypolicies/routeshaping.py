@@ -109,8 +109,7 @@ def _shaped(route: nodes.Route, found: Shape, attached: tuple[ObjectRef, ...]) -
 def rule(
     made: Iterable[nodes.Route | Problem], found: tuple[Shape, ...], at: Place
 ) -> Iterator[nodes.Route | Problem]:
-    """The routes of a rule, shaped by its policies, and a problem for each policy that closes
-    it."""
+    """The routes of a rule, shaped by its policies; a problem for each policy that closes it."""
     yield from (complaints.closed_by_policy(at, it.policy) for it in found if it.is_closed)
     every = tuple(made)
     routes = [it for it in every if isinstance(it, nodes.Route)]

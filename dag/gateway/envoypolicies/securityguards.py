@@ -84,8 +84,7 @@ def joined(guard: Guard | None, own: nodes.Policies | None) -> nodes.Policies | 
 
 
 def twice(guard: Guard, own: nodes.Policies | None) -> str:
-    """What both a filter and the policy ask for, although only one is possible; empty if
-    nothing."""
+    """What both a filter and the policy ask for, while only one is possible; empty if nothing."""
     wanted = guard.effect.policies
     if own is None:
         return ""

@@ -121,8 +121,7 @@ def _values(found: Iterable[tuple[str, str]], at: Place) -> Iterator[tuple[str, 
 
 
 def _location(found: overrides.OverrideRedirect, at: Place) -> nodes.Value:
-    """The target of a redirect, as the value of `Location`; absent parts are those of the
-    request."""
+    """The target of a redirect, as the value of `Location`; absent parts are the request's."""
     path: str | nodes.Operator = _PATH
     if found.path is not None:
         if found.path.replace_full_path is None:

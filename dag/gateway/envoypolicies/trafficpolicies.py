@@ -76,8 +76,7 @@ Limits = tuple[nodes.Limit, ...] | None
 
 
 def is_uncounted(action: nodes.Action, limits: Limits) -> bool:
-    """Whether limits cannot be enforced: Envoy asks no service about requests that it answers
-    itself."""
+    """Whether limits cannot be enforced: Envoy asks no service about its own answers."""
     return isinstance(action, nodes.Respond) and _is_limited(action) and bool(limits)
 
 
@@ -110,8 +109,7 @@ def _joined(route: nodes.Route, wanted: nodes.Policies) -> nodes.Policies | None
 
 
 def stream(found: nodes.Stream, traffic: Traffic) -> nodes.Stream:
-    """A stream with clusters as a policy wants them; without consistent hashing: that needs
-    requests."""
+    """A stream with clusters as a policy wants them, but without hashing, which needs requests."""
     upstream = traffic.upstream
     if upstream.balancing == "Maglev":
         upstream = replace(upstream, balancing=None)
