@@ -1,7 +1,7 @@
-"""What the author of a ContourConfiguration is told.
+"""The status of a ContourConfiguration.
 
-Values that make no sense (`configuration`), objects that it names and that cannot serve
-(`defaults`), and what is not served yet.
+It reports invalid values (`configuration`), named objects that cannot be used (`defaults`), and
+fields that are not served yet.
 """
 
 from collections.abc import Iterator, Mapping

@@ -22,7 +22,7 @@ DOMAIN = "contour"
 """The rate limit domain under which all Envoys ask."""
 
 SOCKET: Table[tuple[()], str] = Table("socket of the rate limit service")
-"""Where the service of this machine answers; no row if there is none."""
+"""The socket of the service on this machine; no row if there is none."""
 
 SOCKET_NAME = "ratelimit.sock"
 """The file name of that socket."""

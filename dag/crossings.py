@@ -78,7 +78,7 @@ def _services(at: str, services: Iterable[httpproxy.Service], own: str) -> Wishe
 
 
 def _validated(at: str, found: Any, own: str) -> Wishes:
-    """By an authority, if what is asked has to show a certificate."""
+    """The reference to the authority of an upstream's certificate, if that is verified."""
     if found is not None and found.validation is not None:
         yield f"{at}.validation.caSecret", _secret(found.validation.ca_secret, own)
 
@@ -294,7 +294,7 @@ def _is_ours(found: Status | None) -> bool:
 
 
 def _permissions(view: View, who: ObjectRef, target: ObjectRef) -> tuple[ObjectRef, ...]:
-    """What permits it; empty if nothing does."""
+    """The grants or delegations that permit a reference; empty if none does."""
     if who.kind in _BY_DELEGATION:
         uses = (delegation.Use(target.key, it) for it in (delegation.EVERY, who.namespace))
         keys = {it for use in uses for it in view.bucket(delegation.DELEGATED, use)}
@@ -306,7 +306,7 @@ def _permissions(view: View, who: ObjectRef, target: ObjectRef) -> tuple[ObjectR
 
 
 def queries(told: Told) -> Mapping[str, Query[NamespacedName, tuple[Crossing, ...] | None]]:
-    """By kind; `told` says what its objects are told."""
+    """The queries, by kind; `told` has the status queries."""
     return {
         kind: _crossings(kind, _told(told[kind]) if kind in told else _named_by_routes(told))
         for kind in _READERS

@@ -108,7 +108,7 @@ def edge(view: View, _: tuple[()]) -> nodes.Edge:
 
 
 def told(view: View) -> Iterator[Problem]:
-    """What the author of the configuration is to be told of the objects that it names."""
+    """Problems with objects that the configuration names."""
     found = view.ask(settings.settings, ())
     built = (
         view.ask(built_authority, ()),

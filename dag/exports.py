@@ -1,9 +1,8 @@
 """Services that gRPC clients without a proxy may call, and the namespaces of these clients.
 
 The ContourConfiguration says so (`spec.xdsServer.grpcClients`): nothing is exported by default.
-What clients are told of an exported Service is in `gateway.servicehosts`, for GRPCRoutes shape it.
-An export with an authority is the only thing that makes a resource refer to one of another control
-plane.
+Elsewhere: the routes of an exported Service (`gateway.servicehosts`), which GRPCRoutes shape. Only
+an export with an authority makes a resource refer to one of another control plane.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,7 +35,7 @@ class Export:
     """How a Service is exported."""
 
     ports: tuple[nodes.ServicePort, ...]
-    """Those for TCP, in the order of the Service."""
+    """The TCP ports, in the order of the Service."""
     audience: frozenset[str] | None
     """The namespaces whose clients may call it; None: all."""
     has_tls: bool = False

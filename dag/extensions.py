@@ -1,4 +1,4 @@
-"""ExtensionServices: services that Envoy itself calls, and what their authors are told.
+"""ExtensionServices: services that Envoy itself calls, and their statuses.
 
 A reference that leads nowhere gets no share. Without any valid one there is no cluster, and what
 needs the service is closed. Source: ExtensionService reference. Elsewhere: what calls the service

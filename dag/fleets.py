@@ -34,7 +34,7 @@ class Port(NamedTuple):
     protocol: Literal["TCP", "UDP"]
     number: int
     bound: int
-    """Where Envoy listens for it."""
+    """The port on which Envoy listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +262,7 @@ def told(view: View, name: str) -> Iterator[str]:
 
 
 def without_http3(view: View, name: str) -> Iterator[str]:
-    """The HTTPS listeners of a fleet that are to serve HTTP/3 and cannot, as users are told."""
+    """Messages about HTTPS listeners of a fleet that are to serve HTTP/3 and cannot."""
     for it in view.ask(listeners.listeners, name):
         key = nodes.ListenerKey(name, it.name)
         if it.protocol == "HTTPS" and _wants_http3(view, key) and not _has_udp_port(view, key):

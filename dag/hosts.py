@@ -149,9 +149,9 @@ class _Wanted(NamedTuple):
     """The routes of all three APIs, in the order of precedence."""
 
     groups: tuple[tuple[nodes.Route, ...], ...]
-    """Of the Gateway API."""
+    """The routes of the Gateway API."""
     classic: tuple[nodes.Route, ...]
-    """Of HTTPProxy, then of Ingress."""
+    """The routes of HTTPProxy, then those of Ingress."""
 
     @property
     def every(self) -> Iterator[nodes.Route]:

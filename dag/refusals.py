@@ -74,7 +74,7 @@ the newest limits."""
 def told(
     kind: str, status: Query[NamespacedName, statuses.Status | None]
 ) -> Query[NamespacedName, statuses.Status | None]:
-    """The status of a kind, with what Envoy refused and what is told of objects of any kind."""
+    """The status of a kind, with what Envoy refused, and problems that any object may have."""
 
     def with_refusals(view: View, key: NamespacedName) -> statuses.Status | None:
         found, subject = view.ask(status, key), ObjectRef(kind, *key)

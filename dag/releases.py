@@ -64,7 +64,7 @@ def _parsed(release: str) -> Release:
 
 
 def told(view: View, subject: ObjectRef) -> Iterator[Problem]:
-    """What of an object is left out on some Envoys."""
+    """Problems of an object with parts that some Envoys do not get."""
     for fleet, what, since in sorted(view.bucket(NEEDS, subject)):
         if who := older(view.read(CONNECTED, fleet) or (), since):
             yield anywhere.left_out(subject, what, who, written(since))

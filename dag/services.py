@@ -2,8 +2,8 @@
 
 EndpointSlices are found by the name of the Service's port (EndpointSlice API, "ports"), unless the
 Service has addresses on this machine (`localbackends`). On one machine, a Service without
-EndpointSlices is looked for by the host's DNS (`hostdns`). Services of type ExternalName are
-refused unless the configuration allows them. Elsewhere: which addresses and names may not be led to
+EndpointSlices is looked up in the host's DNS (`hostdns`). Services of type ExternalName are refused
+unless the configuration allows them. Elsewhere: addresses and names that Envoy must not connect to
 (`addresses`).
 """
 

@@ -47,7 +47,7 @@ _Served = nodes.VirtualHost | nodes.Respond
 
 
 class _Sides(NamedTuple):
-    """What serves a host before and after; where nothing does, what is answered."""
+    """The virtual hosts that serve a host before and after, or the answer where none does."""
 
     old: _Served
     new: _Served

@@ -20,10 +20,10 @@ B = TypeVar("B", bound=Hashable)
 Texts = tuple[str, ...]
 
 MOST = 6
-"""Texts of one expression."""
+"""The most texts of one expression."""
 
 _MOST_GROUPS = 60
-"""Of one expression; those with more are not read."""
+"""The most groups of an expression; those with more are not read."""
 
 
 @lru_cache(maxsize=16_384)
@@ -59,13 +59,13 @@ _ANCHORS = frozenset({"^", "$", "\\A", "\\z", "\\b", "\\B"})
 
 
 class _Reader:
-    """What is left of an expression to be read."""
+    """Reads an expression from left to right, and makes up texts."""
 
     def __init__(self, expression: str) -> None:
         self._rest = expression
 
     def texts(self) -> Texts:
-        """Of everything up to the end of the group: the first of each alternative come first."""
+        """Texts for the rest of the group: the first ones of each alternative come first."""
         branches = [self._sequence()]
         while self._taken("|"):
             branches.append(self._sequence())

@@ -42,7 +42,7 @@ def _changed(
 
 
 def _of_settings(old: Settings, new: Settings) -> Iterator[Difference]:
-    """What holds for everything, by the name of the setting."""
+    """Differences of settings that hold for everything, by their names."""
     for it in fields(Settings):
         one, other = getattr(old, it.name), getattr(new, it.name)
         if one != other:
@@ -98,7 +98,7 @@ def _of_filters(
     old: tuple[nodes.ListenerFilter, ...] | None,
     new: tuple[nodes.ListenerFilter, ...] | None,
 ) -> Iterator[Difference]:
-    """What requests pass before they are routed, by Gateway listener and number."""
+    """Differences of listener filters, by Gateway listener and number."""
     before, after = ({it.name: it for it in side or ()} for side in (old, new))
     for name in sorted(before.keys() | after.keys()):
         one, other = before.get(name), after.get(name)

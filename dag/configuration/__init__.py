@@ -1,1 +1,1 @@
-"""The ContourConfiguration: what it says, what is wrong with it, and the defaults."""
+"""The ContourConfiguration: its settings, errors in it, and the defaults."""

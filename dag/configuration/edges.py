@@ -38,7 +38,7 @@ CIPHERS = (
     "AES256-GCM-SHA384",
     "AES256-SHA",
 )
-"""Of TLS 1.2, as upstream Contour allows them."""
+"""The ciphers of TLS 1.2 that may be set, as in upstream Contour."""
 CURVES = ("X25519", "P-256", "P-384", "P-521", "X25519MLKEM768", "MLKEM1024")
 
 ServerHeader = Literal["overwrite", "append_if_absent", "pass_through"]

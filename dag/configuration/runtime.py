@@ -1,8 +1,8 @@
-"""What the configuration sets of Envoy's runtime: keys of users, and limits that are such keys.
+"""Envoy's runtime settings: keys that users set, and limits that are runtime keys.
 
-Envoy takes these while it serves, without a new listener. Source: Contour's configuration
-reference, "EnvoyConfig" (`runtimeSettings`) and "EnvoyListenerConfig". Elsewhere: what guards Envoy
-itself is in its bootstrap, above all of these.
+Envoy applies these while it serves, without a new listener. Source: Contour's configuration
+reference, "EnvoyConfig" (`runtimeSettings`) and "EnvoyListenerConfig". Elsewhere: keys that protect
+Envoy itself are in its bootstrap, and override these.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ MAX_KEY = 253
 
 
 class Runtime(NamedTuple):
-    """What every fleet is told."""
+    """The runtime settings of every fleet."""
 
     values: tuple[tuple[str, str], ...] = ()
     """Keys of users, sorted; the limits below stand above them."""
@@ -27,7 +27,7 @@ class Runtime(NamedTuple):
 
 
 def runtime(spec: Place, envoy: Envoy) -> Findings[Runtime]:
-    """What the configuration says; keys that nobody may set are told and left out."""
+    """The runtime settings of the configuration; forbidden keys are reported and left out."""
     given = envoy.listener or ListenerSettings()
     values: list[tuple[str, str]] = []
     for key, value in sorted(envoy.runtime_settings.items()):

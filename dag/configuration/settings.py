@@ -22,7 +22,7 @@ from dag.engine.view import Query, View, query
 
 @query
 def settings(view: View, _: tuple[()]) -> Settings:
-    """What holds now."""
+    """The settings that are in force."""
     chosen = view.ask(chosen_configuration, ())
     found = Settings() if chosen is None else reading.resolved(chosen)[0]
     name = view.read(tables.CONTROLLER_NAMES, ())

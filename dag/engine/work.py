@@ -1,4 +1,4 @@
-"""How much the engine has done, and what it raises where a rule is at fault."""
+"""Counters of the engine's work, and its exceptions for faulty rules."""
 
 from dataclasses import dataclass
 

@@ -32,7 +32,7 @@ class OwnBootstrap(NamedTuple):
 
     custom: CustomBootstrap
     written: str
-    """Where it is written, for people, such as `spec.envoy.bootstrap`."""
+    """The field in which it is written, for people, such as `spec.envoy.bootstrap`."""
 
 
 class Shape(NamedTuple):

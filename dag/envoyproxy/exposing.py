@@ -1,4 +1,4 @@
-"""What an EnvoyProxy says of the Service in front of Envoys, in either of its two spellings."""
+"""The Service in front of Envoys by an EnvoyProxy, in either of its two spellings."""
 
 import ipaddress
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ _TYPES: Mapping[str, ServiceType] = {
 def published(
     spec: Place, given: EnvoyProxySpec, service: EnvoyService | None
 ) -> Findings[Publishing]:
-    """What is said of how the fleet is published."""
+    """How an EnvoyProxy publishes its fleet."""
     at = spec.at("provider").at("kubernetes").at("envoyService")
     if given.network_publishing is not None:
         if service is not None:

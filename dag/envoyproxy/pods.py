@@ -1,7 +1,7 @@
-"""What an EnvoyProxy says of the workload and the pods of a fleet.
+"""The settings of an EnvoyProxy for the workload and the pods of a fleet.
 
-The names and paths that the pods need themselves are refused (`provisioning/templates`), and so is
-what would take them out of the restricted Pod Security level (`restricted`).
+Names and paths that the pods need themselves are refused (`provisioning/templates`), and so are
+settings beyond the restricted Pod Security level (`restricted`).
 """
 
 import re
@@ -33,12 +33,12 @@ VOLUMES = ("administration", "certificates", "configuration")
 """The volumes that the pods have themselves."""
 
 PATHS = ("/admin", "/certs", "/config")
-"""Where these are mounted."""
+"""The paths at which these are mounted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """What is said of the Deployment or DaemonSet."""
+    """The settings of a Deployment or DaemonSet."""
 
     type: Literal["DaemonSet", "Deployment"] | None = None
     replicas: int | None = None
@@ -50,7 +50,7 @@ class Workload:
 
 
 def workload(at: Place, given: KubernetesProvider) -> Findings[Workload]:
-    """Of the Deployment, or else of the DaemonSet, of an EnvoyProxy."""
+    """The settings of the Deployment, or else of the DaemonSet, of an EnvoyProxy."""
     if given.envoy_deployment is not None:
         found = yield from _of(at.at("envoyDeployment"), given.envoy_deployment)
         replicas = given.envoy_deployment.replicas

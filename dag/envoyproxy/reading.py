@@ -1,6 +1,6 @@
 """Reading an EnvoyProxy: what it asks for, and what is wrong with it.
 
-Whatever makes no sense is told with its path, and then nothing of the object is applied. Elsewhere:
+An invalid value is reported with its path, and then nothing of the object is applied. Elsewhere:
 the pods (`pods`), the Service (`exposing`), who may set what (`dag.gateway.parameters`).
 """
 
@@ -32,7 +32,7 @@ def resolved(found: EnvoyProxy) -> tuple[Asked, tuple[Problem, ...]]:
 
 
 def ignored(found: EnvoyProxy) -> Iterator[Problem]:
-    """What it sets that has no effect."""
+    """Settings of an EnvoyProxy that have no effect."""
     at = problems.spec(found.metadata.key)
     for it in unserved(found):
         yield problems.ignored_field(at._replace(path=it.path), it.why)

@@ -1,7 +1,7 @@
 """Whether what a user says of pods keeps within the *restricted* Pod Security level.
 
 Source: Kubernetes, "Pod Security Standards", restricted, which contains baseline. A field that is
-not known here is refused: a later one might open something. Everything is told with its path.
+not known here is refused: a later one might open something. Each problem is reported with its path.
 """
 
 from collections.abc import Callable, Iterator, Mapping

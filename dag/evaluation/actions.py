@@ -1,7 +1,7 @@
 """What a route does with a request: where it sends the client, or what its backends get.
 
-Paths are changed as `contour.envoy.paths` has Envoy change them; headers by the backend's policy
-first and the route's after it, in each what is removed before what is set.
+Paths are changed as `contour.envoy.paths` makes Envoy change them; headers by the backend's policy
+first and then by the route's, each of which removes headers before it sets any.
 """
 
 from collections.abc import Iterable, Iterator

@@ -10,7 +10,7 @@ from dag import nodes
 from dag.evaluation.requests import Request
 
 UNDECIDED = "authentication: Envoy compares the key or the password"
-"""What is noted where a request shows something."""
+"""The note of the trace if a request has credentials."""
 
 
 def lacking(node: nodes.Authentication, request: Request) -> str:

@@ -133,7 +133,7 @@ def _note_rest(host: nodes.VirtualHost, route: nodes.Route, trace: Trace) -> Non
 
 
 def _route(host: nodes.VirtualHost, request: Request, trace: Trace) -> nodes.Route | None:
-    """The first route that takes the request; the last ones before it are told."""
+    """The first route that takes the request; the trace names the last ones before it."""
     failed: list[tuple[nodes.Route, str]] = []
     for route in host.routes:
         failure = next(matching.failures(route.match, request), "")

@@ -10,7 +10,7 @@ from dag.evaluation import authentication, matching
 from dag.evaluation.requests import Request
 
 UNDECIDED = "login: Envoy verifies the cookies"
-"""What is noted where a request shows something."""
+"""The note of the trace if a request has cookies of a login."""
 
 
 class Refusal(NamedTuple):

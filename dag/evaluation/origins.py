@@ -5,7 +5,7 @@ from dag.evaluation import matching
 from dag.evaluation.requests import Request
 
 ALL = 1_000_000
-"""What `Csrf.enforced` is where it is enforced on every request."""
+"""The value of `Csrf.enforced` if it is enforced on every request."""
 _CHANGING = ("POST", "PUT", "DELETE", "PATCH")
 
 

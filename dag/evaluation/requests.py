@@ -7,7 +7,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked, and over which connection."""
+    """A request, and the connection over which it comes."""
 
     host: str
     """`Host` or `:authority`, with a port if the client wrote one."""
@@ -31,14 +31,14 @@ class Request:
 
     @property
     def scheme(self) -> str:
-        """Of the URL."""
+        """The scheme of the URL."""
         if self.is_stream:
             return "tcp"
         return "https" if self.is_secure else "http"
 
     @property
     def url(self) -> str:
-        """What is asked for, as people write it."""
+        """The URL, as people write it."""
         where = f":{self.port}" if self.is_stream else self.path
         return f"{self.scheme}://{self.host}{where}"
 

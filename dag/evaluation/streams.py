@@ -50,7 +50,7 @@ def _streamed(stream: nodes.Stream, which: str, request: Request, trace: Trace) 
 
 
 def _limits(before: nodes.StreamGuards | None) -> list[str]:
-    """What may close a connection that cannot be told from here, for people."""
+    """Guards that may close a connection by what is not known here, as texts for people."""
     if before is None:
         return []
     told = {

@@ -30,7 +30,7 @@ class Forwarded(NamedTuple):
     """What one of a route's backends gets, and how often."""
 
     share: float
-    """Of all requests, from 0 to 1."""
+    """The share of all requests, from 0 to 1."""
     cluster: nodes.Cluster | None
     """None: this share is answered `status`."""
     host: str

@@ -1,8 +1,8 @@
 """Every code that `contour analyze` can report, and what to do about it.
 
-A code is the reason of a status where a status tells the same thing (`dag.problems.reasons`), else
-a member of `Code`. Codes stay as they are from release to release: scripts select by them.
-docs/findings.md is generated from this.
+A code is the reason of a status if a status reports the same (`dag.problems.reasons`), else a
+member of `Code`. Codes never change between releases: scripts select by them. docs/findings.md is
+generated from this.
 """
 
 from collections.abc import Mapping

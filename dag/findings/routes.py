@@ -15,7 +15,7 @@ from dag.findings.catalogue import Code
 
 
 def check(engine: Engine) -> Steps:
-    """Looks at every virtual host once; a route on several listeners is told once."""
+    """Looks at every virtual host once; a route on several listeners is reported once."""
     told: set[tuple[ObjectRef, nodes.Match, str]] = set()
     for key, found in engine.answers(hosts.virtual_host):
         yield None

@@ -30,7 +30,7 @@ def told(
     subject: ObjectRef,
     service: NamespacedName | None = None,
 ) -> Iterator[Problem]:
-    """What the author of an object is told of its annotations, or of those of a Service of its."""
+    """Problems of annotations of an object, or of those of a Service that it leads to."""
     found = _foreign(kind, metadata)
     for it in found:
         place = anywhere.annotation(subject, it.name, service)

@@ -1,7 +1,8 @@
 """Annotations of ingress-nginx, under `nginx.ingress.kubernetes.io/`.
 
 Source: its user guide, "Annotations" and "Annotations Scope and Risk" (the last releases, with what
-earlier ones had). What only details a guard is a behaviour: the guard itself stands beside it.
+earlier ones had). An annotation that only refines a guard is a behaviour: the guard itself is
+another annotation.
 """
 
 from dag.foreign import effects

@@ -29,7 +29,7 @@ SECURE_WEBSOCKETS = "kubernetes.io/wss"
 PROTOCOLS = frozenset({"", "http", H2C, WEBSOCKETS})
 """The values of `appProtocol` that are served."""
 PROTOCOLS_OVER_TLS = PROTOCOLS | {"https", "kubernetes.io/https", SECURE_WEBSOCKETS}
-"""Those that are served where a policy says how TLS is spoken."""
+"""The values that are served if a policy says how TLS is spoken."""
 
 
 def clusters(

@@ -1,4 +1,4 @@
-"""What the owner of an XBackendTrafficPolicy is told, where Gateways lead to one of its targets."""
+"""The status of an XBackendTrafficPolicy, if Gateways lead to one of its targets."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from dag.statuses import PolicyStatus
 
 @query
 def xbackend_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What a policy is told; None if no Gateway of ours leads to its targets."""
+    """The status of a policy; None if no Gateway of ours leads to its targets."""
     found = view.read(tables.XBACKEND_TRAFFIC_POLICIES, key)
     if found is None:
         return None

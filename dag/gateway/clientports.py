@@ -152,7 +152,7 @@ def wanted(view: View, key: nodes.ListenerKey) -> nodes.ClientSettings | None:
 
 @query
 def client_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """What the owner of a policy is told; None if it is for no Gateway of ours."""
+    """The status of a policy; None if it is for no Gateway of ours."""
     ancestry = clientpolicies.ANCESTRY
     is_used = view.count(ancestry.in_use, key) > 0
     meant = view.ask(clientpolicies.EFFECTS.meaning, key) if is_used else None

@@ -1,7 +1,7 @@
-"""The conditions of the Gateway API, made from what was found (GEP-1364).
+"""The conditions of the Gateway API, made from problems (GEP-1364).
 
 One condition for each type. Of several problems the most telling one gives the reason, and the
-message lists them all. Warnings leave the condition true and stand in its message.
+message lists them all. Warnings leave the condition true and are added to its message.
 """
 
 from collections.abc import Iterable

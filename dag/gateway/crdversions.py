@@ -18,7 +18,7 @@ from dag.problems.places import Place
 SUPPORTED = ("v1.5", "v1.6", "v1.7")
 """Minor versions whose objects are read, the newest last."""
 EVERY = f"{SUPPORTED[0]} to {SUPPORTED[-1]}"
-"""The same for people."""
+"""The supported versions, for people."""
 
 
 _CRD = NamespacedName("", GATEWAY_CLASSES_CRD)

@@ -23,7 +23,7 @@ class Use(NamedTuple):
     kind: str
     filter: NamespacedName
     path: str
-    """Of the reference, in the route."""
+    """The field of the reference in the route."""
 
 
 @query

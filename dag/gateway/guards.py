@@ -146,7 +146,7 @@ def response_headers(at: Place) -> Place:
 
 
 def server(wanted: HTTPExternalAuthFilter, cluster: nodes.Cluster) -> nodes.Authorization:
-    """The server that decides, and what it is told."""
+    """The authorization server of a filter, and what it receives."""
     if wanted.protocol == "GRPC":
         protocol: nodes.UpstreamProtocol = "h2c" if cluster.tls is None else "h2"
         told = wanted.grpc.allowed_headers if wanted.grpc is not None else ()

@@ -72,7 +72,7 @@ def infrastructure(view: View, gateway: NamespacedName) -> Infrastructure | None
 
 
 def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
-    """What of the infrastructure that a Gateway asks for has no effect."""
+    """Problems with infrastructure that a Gateway asks for without effect."""
     found, row = view.ask(infrastructure, gateway), view.read(tables.GATEWAYS, gateway)
     asked = row.spec.infrastructure if row is not None else None
     if found is None or asked is None:

@@ -1,4 +1,4 @@
-"""What the owner of a ListenerSet is told (GEP-1713, "ListenerSetConditionType").
+"""The status of a ListenerSet (GEP-1713, "ListenerSetConditionType").
 
 A set is accepted while at least one of its listeners can be served; what is wrong with a listener
 is in the status of that listener. The status of a set that its Gateway does not take says so, and

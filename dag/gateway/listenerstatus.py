@@ -1,4 +1,4 @@
-"""What the owner of a listener is told (Gateway API, "ListenerConditionType").
+"""The status of a listener (Gateway API, "ListenerConditionType").
 
 A conflict is reported in three conditions, with one reason, as the conformance suite expects. The
 number of attached routes is the size of an index bucket: a broken listener counts them too.

@@ -22,7 +22,7 @@ class Rules:
     """What a route asks for, and everything that is wrong with it."""
 
     routes: tuple[nodes.Route, ...] = ()
-    """Of HTTPRoutes and GRPCRoutes."""
+    """The routes of HTTPRoutes and GRPCRoutes."""
     if_guarded: tuple[nodes.Route, ...] = ()
     """Routes that answer an error in place of dropped rules, for listeners whose policy guards
     them: wider routes may have other policies."""

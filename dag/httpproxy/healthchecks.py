@@ -1,7 +1,7 @@
 """Which endpoints of a Service get requests: those that pass active and passive checks.
 
-Zero means the default of upstream Contour. A check may take a minute at most: while the first one
-is awaited, no request is served. Source: HTTPProxy reference, "HTTPHealthCheckPolicy",
+Zero means the default of upstream Contour. A check may take a minute at most: no request is served
+before the first one has ended. Source: HTTPProxy reference, "HTTPHealthCheckPolicy",
 "TCPHealthCheckPolicy"; passive checks are ours (Envoy, "Outlier detection").
 """
 

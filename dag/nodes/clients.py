@@ -62,7 +62,7 @@ class HeaderChanges:
     add_if_absent: tuple[tuple[str, str], ...] = ()
     remove: tuple[str, ...] = ()
     remove_matching: tuple[ValueMatch, ...] = ()
-    """By their names, in lower case."""
+    """Matches of the names, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,7 +100,7 @@ class HashPolicy:
 
     source: Literal["Cookie", "Header", "Query", "SourceIp"]
     name: str = ""
-    """Of the cookie, header (lower case) or query parameter."""
+    """The name of the cookie, header (lower case) or query parameter."""
     ttl: float | None = None
     """Of cookies: Envoy sets one that lives so many seconds; 0: for the browser's session."""
     path: str = ""

@@ -125,7 +125,7 @@ class LocalLimit:
     tells: bool = False
     """Answers say how many requests are left (`x-ratelimit-remaining`)."""
     tells_by_itself: bool = False
-    """That is so because nobody says otherwise."""
+    """`tells` is only the default: the rule does not set it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +155,11 @@ class Limit:
     cost: int | None = None
     """What a request counts; None: 1. With 0 it passes while others leave room."""
     late_cost: int | None = None
-    """What it counts beside once its answer is there; None: nothing."""
+    """The further cost of a request once it is answered; None: none."""
     tells: bool = False
     """Answers say how many requests are left (`x-ratelimit-remaining`)."""
     tells_by_itself: bool = False
-    """That is so because nobody says otherwise."""
+    """`tells` is only the default: the rule does not set it."""
 
 
 @dataclass(frozen=True, slots=True)

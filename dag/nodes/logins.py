@@ -91,7 +91,7 @@ class Login:
     scopes: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
     domain: str = ""
-    """Of the cookies; the host of the request, if empty."""
+    """The domain of the cookies; the host of the request if empty."""
     same_site: SameSite | None = None
     denied: tuple[HeaderMatch, ...] = ()
     """Requests without a login that are answered 401 in place of a redirect: one of them holds."""
@@ -114,7 +114,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class LoginSecrets:
-    """What Envoy must know for the logins of a policy."""
+    """The secrets that Envoy needs for the logins of a policy."""
 
     client: bytes = field(repr=False)
     """The client secret, which the provider knows."""

@@ -42,13 +42,13 @@ class StoredJwks:
 
 @dataclass(frozen=True, slots=True)
 class TokenSources:
-    """Where tokens are in requests."""
+    """The places in requests that may have a token."""
 
     headers: tuple[tuple[str, str], ...] = ()
     """Header names, each with the prefix of the token in the value."""
     cookies: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()
-    """Of the query."""
+    """Names of query parameters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class Tracing:
     pod_details: bool = True
     """Tags with the pod's name and namespace (from the environment of Envoy)."""
     headers: tuple[tuple[str, str], ...] = ()
-    """Of the calls to the collector."""
+    """Headers of the calls to the collector."""
     span_name: str = ""
     """Literal text; Envoy's own name if empty."""
     sampling: Sampling | None = None

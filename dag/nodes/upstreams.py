@@ -187,7 +187,7 @@ class Connections:
     proxy_protocol: Literal["V1", "V2"] | None = None
     http2: Http2 | None = None
     dns: DnsSettings | None = None
-    """Of a cluster with a name."""
+    """DNS settings, for a cluster with a name."""
     kernel_buffer: int | None = None
     """Bytes that the kernel buffers for each, in either direction."""
     follows_client: bool = False

@@ -1,4 +1,4 @@
-"""What owners of Gateways can be told of their addresses.
+"""Problems of the addresses of Gateways.
 
 They are in the conditions that the Gateway API has for Gateways (`gateway`), and in
 `AddressesAssigned` (GEP-5093).

@@ -19,7 +19,7 @@ def unknown_field(subject: ObjectRef, text: str) -> Problem:
 
 
 GUARD = ConditionType.UnservedGuard
-"""The condition, on objects of the Gateway API, that tells of errors that are told here."""
+"""The condition of objects of the Gateway API for errors of this module."""
 
 
 def annotation(subject: ObjectRef, name: str, service: NamespacedName | None = None) -> Place:

@@ -1,4 +1,4 @@
-"""Everything that the author of a TLSCertificateDelegation can be told."""
+"""Problems of TLSCertificateDelegations."""
 
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem

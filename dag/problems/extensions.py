@@ -1,4 +1,4 @@
-"""Everything that the author of an ExtensionService can be told, in upstream's words."""
+"""Problems of ExtensionServices, in upstream's words."""
 
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem

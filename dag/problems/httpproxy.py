@@ -1,4 +1,4 @@
-"""Everything that the author of an HTTPProxy can be told, with Contour's types and reasons.
+"""Problems of HTTPProxies, with Contour's types and reasons.
 
 There is one constructor for each problem. A problem that routes, hosts and includes may have gets
 its type from the place.
@@ -175,7 +175,7 @@ def header_conditions_not_valid(place: Place, text: str) -> Problem:
 
 
 def query_conditions_not_valid(place: Place, text: str) -> Problem:
-    """The same of query parameters."""
+    """Query parameters that no request can be matched by."""
     return place.error(_of_conditions(place), Contour.QueryParameterMatchConditionsNotValid, text)
 
 

@@ -1,7 +1,7 @@
-"""Everything that the author of an Ingress can be told.
+"""Problems of Ingresses.
 
-Upstream Contour only logs these; here they have types and reasons like those of HTTPProxy. One
-constructor per thing. Elsewhere: where in which object (`places`).
+Upstream Contour only logs these; here they have types and reasons like those of HTTPProxy. There is
+one constructor for each problem. Elsewhere: the places of problems (`places`).
 """
 
 from crds.meta import NamespacedName, ObjectRef

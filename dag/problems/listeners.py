@@ -1,6 +1,6 @@
-"""What owners of the listeners of Gateways and ListenerSets can be told.
+"""Problems of the listeners of Gateways and ListenerSets.
 
-The type of a problem is the condition that it is told in; the reasons are those of the Gateway API
+The type of a problem is the condition that reports it; the reasons are those of the Gateway API
 (v1.6.1, "ListenerConditionReason"). Elsewhere: Gateways, routes and policies (`gateway`), guards
 that are not served (`unguarded`).
 """

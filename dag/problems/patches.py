@@ -1,4 +1,4 @@
-"""What the authors of EnvoyPatchPolicies are told."""
+"""Problems of EnvoyPatchPolicies."""
 
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem

@@ -1,6 +1,6 @@
-"""What owners of RateLimitFilters, and of policies with such limits, can be told.
+"""Problems of RateLimitFilters, and of policies with global limits.
 
-What is wrong with one is also told on the routes that name it (`gateway`).
+A problem of a filter is also reported on the routes that name it (`gateway`).
 """
 
 from dag.problems import Problem

@@ -1,4 +1,4 @@
-"""What owners of an XTelemetryPolicy are told."""
+"""Problems of XTelemetryPolicies."""
 
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import replace

@@ -19,7 +19,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 Source = nodes.RemoteJwks | nodes.Discovery
-"""What is fetched, and from where."""
+"""A key set or a discovery document to fetch, with its server."""
 
 LONGEST_FETCH = 10.0
 """The most seconds that a request may take, whatever its author wrote: others may wait for it."""
@@ -69,7 +69,7 @@ def readable(source: Source, content: bytes) -> str:
 
 
 def noun(source: Source) -> str:
-    """What is fetched, for people."""
+    """The noun for what is fetched, for people."""
     return "discovery document" if isinstance(source, nodes.Discovery) else "key set"
 
 

@@ -1,4 +1,4 @@
-"""Why an object in the cluster is not as it should be, for the status of the configuration."""
+"""Problems with objects in the cluster, for the status of the configuration."""
 
 from enum import StrEnum
 from typing import NamedTuple

@@ -1,7 +1,7 @@
-"""What a ClientTrafficPolicy means, and what its owner is told.
+"""The effect of a ClientTrafficPolicy.
 
 A policy that cannot be served as safely as it asks closes its listeners. Elsewhere: which part of
-it holds where (`dag.gateway.clientports`, `dag.gateway.listenerclients`).
+it holds where, and its status (`dag.gateway.clientports`, `dag.gateway.listenerclients`).
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ class Effect:
     stream_idle: float | None = None
     """Seconds that connections of streams may be idle; None: as the settings say."""
     is_closed: bool = False
-    """They take no requests: something guards them that is not served."""
+    """The listeners take no requests: something guards them that is not served."""
 
 
 CLOSED = Effect(is_closed=True)
@@ -59,7 +59,7 @@ def _closing(view: View, found: Policy, own: Place) -> Iterator[Problem]:
 
 
 def _effect(view: View, spec: ClientTrafficPolicySpec, own: Place) -> Findings[Effect | None]:
-    """What it asks for; None if that cannot be served as safely."""
+    """The effect of a policy; None if it cannot be served as safely as it asks."""
     for value in unknown_values(spec):
         if "clientValidation" not in value.path:
             at = Place(own.subject, f"{own.path}.{value.path}")
@@ -79,4 +79,5 @@ def _effect(view: View, spec: ClientTrafficPolicySpec, own: Place) -> Findings[E
 
 
 EFFECTS = Effects(ANCESTRY, _effect, CLOSED, _closing)
-"""Settled before the listeners that read them. What owners are told: `dag.gateway.clientports`."""
+"""Settled before the listeners that read them. Elsewhere: the status
+(`dag.gateway.clientports`)."""

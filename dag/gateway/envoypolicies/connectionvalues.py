@@ -1,4 +1,4 @@
-"""What policies say of connections, of those of clients and of those to backends alike.
+"""Settings of connections that policies have for clients and for backends alike.
 
 Source: Envoy Gateway 1.9.
 """

@@ -1,7 +1,7 @@
 """Which requests a limit of a BackendTrafficPolicy counts: its client selectors as conditions.
 
-All conditions of all selectors have to hold. What cannot be built closes the routes of the policy.
-Source: Envoy Gateway 1.9, "RateLimitSelectCondition".
+All conditions of all selectors have to hold. A selector that cannot be built closes the routes of
+the policy. Source: Envoy Gateway 1.9, "RateLimitSelectCondition".
 """
 
 import ipaddress

@@ -100,7 +100,7 @@ def _check_server(at: Place, text: str, *, is_named: bool) -> None:
 
 
 def cluster(view: View, at: Place, written: crd.LoginProvider, token: str) -> nodes.Cluster:
-    """What Envoy asks for tokens; Refused if it cannot be reached."""
+    """The cluster of the token endpoint; Refused if there can be none."""
     named, *more = written.backend_refs or (None,)
     if named is None:
         return _looked_up(at, token)

@@ -55,7 +55,7 @@ def never(_view: View, _policy: NamespacedName) -> bool:
 
 
 class Ancestry:
-    """Which Gateways the policies of a kind are for, and what their owners are told of that."""
+    """Which Gateways the policies of a kind are for, and the statuses of these policies."""
 
     def __init__(self, kind: PolicyKind, is_merging: IsMerging = never) -> None:
         self.kind = kind

@@ -2,9 +2,9 @@
 
 A policy names its targets, or selects them by their labels; in another namespace it needs a
 ReferenceGrant there. The policy for a part beats the one for the whole; of policies for the same
-target the oldest applies. Objects find their policies through indexes, by name and by each of
-their labels, so a policy that comes or goes wakes only what it may be for. Elsewhere: what the
-owners of policies are told (`policyancestors`).
+target the oldest applies. Objects find their policies through indexes, by name and by each of their
+labels, so a policy that comes or goes wakes only what it may be for. Elsewhere: the statuses of
+policies (`policyancestors`).
 """
 
 from collections.abc import Iterator
