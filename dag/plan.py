@@ -1,8 +1,8 @@
 """Every rule there is, in the order in which the engine settles them.
 
-`INDEXES` and `KEPT` of each package stand beside its rules; here they become one plan, and the
-kinds that have a status are given the query that answers it. The listeners of Gateways come first:
-the other APIs ask for them.
+`INDEXES` and `KEPT` of each package are defined beside its rules; here they become one plan, and
+each kind with a status is mapped to its status query. The listeners of Gateways come first: the
+other APIs ask for them.
 """
 
 from collections.abc import Mapping

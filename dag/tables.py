@@ -1,7 +1,7 @@
 """The inputs of the rules: one table for each kind, and indexes over them.
 
-Whatever a provider reads goes into these tables, each write under the object's key. A bucket of
-an index holds exactly what its readers compare. Indexes that belong to one API stand beside its
+Whatever a provider reads goes into these tables, each write under the object's key. A bucket of an
+index holds exactly what its readers compare. Indexes that belong to one API are defined beside its
 rules.
 """
 

@@ -98,7 +98,7 @@ class Settings:
     makes_fleet: bool = False
     """The instance makes Envoys and the Service in front of them, and keeps both."""
     controller_name: str = DEFAULT_CONTROLLER_NAME
-    """Whose GatewayClasses are ours; nobody's, if empty."""
+    """The controller name of our GatewayClasses; none are ours if empty."""
     mode: Literal["Single", "PerGateway"] = "Single"
     gateways_only: bool = False
     """Ingresses and HTTPProxies are not served."""

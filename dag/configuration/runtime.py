@@ -12,7 +12,7 @@ from dag.problems import configuration as problems
 from dag.problems.places import Findings, Place
 
 RESERVED = "re2.max_program_size."
-"""Rules refuse larger expressions than Envoy takes, so nobody else may say what it takes."""
+"""The prefix of keys that users may not set: rules refuse expressions by Envoy's limit."""
 
 MAX_KEY = 253
 
@@ -21,7 +21,7 @@ class Runtime(NamedTuple):
     """The runtime settings of every fleet."""
 
     values: tuple[tuple[str, str], ...] = ()
-    """Keys of users, sorted; the limits below stand above them."""
+    """Keys of users, sorted; the limits below override them."""
     requests_per_cycle: int | None = None
     connections_per_listener: int | None = None
 

@@ -39,9 +39,9 @@ class Shape(NamedTuple):
     """The settings of a fleet, whichever kinds of objects set them."""
 
     publishing: NetworkPublishing | None = None
-    """How the Service in front is published; None: nobody asks for a fleet."""
+    """How the Service in front is published; None: no object asks for a fleet."""
     workload: Workload | None = None
-    """How its Envoys run; None: nobody says."""
+    """How its Envoys run; None: no object sets that."""
     details: Details = Details()
     bootstrap: OwnBootstrap | None = None
     """The bootstrap that its Envoys start with; None: the usual one."""

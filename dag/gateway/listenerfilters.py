@@ -2,7 +2,7 @@
 
 A server decides over each request (`ExternalAuth`), with the fields of the filter of HTTPRoutes
 (`guards`). A filter that cannot be served closes the listener: without it, the listener would be
-open. Elsewhere: where they stand in Envoy (`filteredlisteners`).
+open. Elsewhere: their place in Envoy (`filteredlisteners`).
 """
 
 from collections.abc import Iterable, Iterator

@@ -40,7 +40,7 @@ _KINDS: Mapping[str, tuple[RouteKind, ...]] = {
     "TCP": (RouteKind("TCPRoute", GROUP),),
     "UDP": (RouteKind("UDPRoute", GROUP),),
 }
-_ENDED = (*_KINDS["TLS"], *_KINDS["TCP"])
+_TERMINATED_KINDS = (*_KINDS["TLS"], *_KINDS["TCP"])
 """The route kinds of a TLS listener that terminates TLS: what it decrypts is a TCP stream."""
 
 
@@ -112,6 +112,6 @@ def terminates(listener: Listener) -> bool:
 
 def _kinds(listener: Listener) -> tuple[RouteKind, ...]:
     is_ended = listener.protocol == "TLS" and terminates(listener)
-    served = _ENDED if is_ended else _KINDS.get(listener.protocol, ())
+    served = _TERMINATED_KINDS if is_ended else _KINDS.get(listener.protocol, ())
     wanted = {(it.group, it.kind) for it in listener.allowed_routes.kinds}
     return tuple(it for it in served if not wanted or (it.group, it.kind) in wanted)

@@ -80,7 +80,7 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
     own, winner = problems.gateway(key), view.ask(selection.in_charge, ())
     if winner is not None and winner != key:
         told = (problems.older_gateway_exists(own, winner), problems.not_programmed(own))
-        return GatewayStatus(tuple(_conditions(view, told)), addresses=_none(view))
+        return GatewayStatus(tuple(_conditions(view, told)), addresses=_no_addresses(view))
     states = view.ask(listeners.states, ObjectRef("Gateway", *key))
     whole = (
         *_summary(view, key, states),
@@ -105,10 +105,10 @@ def _of_an_unserved_class(view: View, key: NamespacedName, found: Gateway) -> Ga
         return None
     own = problems.gateway(key)
     told = (problems.older_class_exists(own, winner), problems.not_programmed(own))
-    return GatewayStatus(tuple(_conditions(view, told)), addresses=_none(view))
+    return GatewayStatus(tuple(_conditions(view, told)), addresses=_no_addresses(view))
 
 
-def _none(view: View) -> tuple[Address, ...] | None:
+def _no_addresses(view: View) -> tuple[Address, ...] | None:
     """The addresses of a Gateway that waits: none; None where nothing assigns any."""
     return () if view.read(addresses.ASSIGNED, DEFAULT_FLEET) is not None else None
 

@@ -1,4 +1,4 @@
-"""Who owns a host: of all roots that claim its name, the oldest.
+"""The owner of a host: of all roots that claim its name, the oldest.
 
 The status of a loser names the winner; the winner is not affected, so nobody can take a host down
 by claiming it (upstream Contour turns both off). A bucket of claims holds exactly what is compared,

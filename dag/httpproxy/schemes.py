@@ -109,7 +109,7 @@ def _routes(written: Iterable[routes.LocatedRoute]) -> tuple[nodes.Route, ...]:
     return tuple(it.route for it in written)
 
 
-_UNASKED = nodes.Policies(jwt=nodes.OFF, authorization=nodes.OFF, rate_limits=nodes.OFF)
+_UNGUARDED = nodes.Policies(jwt=nodes.OFF, authorization=nodes.OFF, rate_limits=nodes.OFF)
 """Redirects to TLS let nobody in: they need no guards, nor tokens in the clear."""
 
 
@@ -125,6 +125,6 @@ def _on_plain_http(
     return tuple(
         it.route
         if it.permits_plain and is_permitted
-        else nodes.Route(it.route.match, instead, it.route.origin, policies=_UNASKED)
+        else nodes.Route(it.route.match, instead, it.route.origin, policies=_UNGUARDED)
         for it in written
     )

@@ -27,7 +27,7 @@ kind's constructors of problems (`places.Constructor`):
 end of a sentence that begins with it, or None; the rule that reads the field makes a problem of it.
 
 Each kind has a catalogue here, with one constructor for each thing that can be told. Types and
-reasons are members of the enums in `reasons`, and stand nowhere else. Elsewhere: where a problem is
+reasons are members of the enums in `reasons`, and defined only there. Elsewhere: where a problem is
 shown (`dag.statuses` and the `status` rules of each API).
 """
 

@@ -1,7 +1,7 @@
 """Problems of objects of any kind, in addition to those that the rules of the kind find.
 
 One constructor per thing. In the status of an HTTPProxy these are sub-conditions; on objects of the
-Gateway API warnings stand in the message of `Accepted`, errors in a condition of their type.
+Gateway API warnings are in the message of `Accepted`, errors in a condition of their type.
 Elsewhere: the places of problems (`places`), how these join a status (`dag.warnings.anykind`).
 """
 

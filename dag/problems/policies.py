@@ -182,7 +182,7 @@ def closes_answers(field: Place, routes: str) -> Problem:
 
 
 def guarded_twice(route: Place, policy: ObjectRef, what: str) -> Problem:
-    """A rule with a filter and a policy of which only one can stand on it."""
+    """A rule with the same guard by a filter and by a policy, of which only one is possible."""
     why = f"answers an error, because it has {what} by a filter and by {policy}"
     return route.warning(ConditionType.Accepted, Gateway.Accepted, why)
 

@@ -76,7 +76,7 @@ def name_refusal(name: str) -> str | None:
 
 
 def change_refusal(name: str) -> str | None:
-    """Why nobody may set, add or remove this header, of requests or of answers; None if one may."""
+    """Why this header may not be set, added or removed, in requests or answers; None if it may."""
     if name.startswith(":") or not _TOKEN.fullmatch(name):
         return "is not a valid header name"
     lowered = name.lower()
