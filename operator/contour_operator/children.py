@@ -17,7 +17,7 @@ from provisioning.templating import Document
 LEAVES = ("contour", "envoy")
 """The processes that have a certificate."""
 
-_APART = frozenset({"Secret", "EndpointSlice"})
+_NOT_BY_LABEL = frozenset({"Secret", "EndpointSlice"})
 """Kinds that are not followed by labels: Kubernetes copies those of a Service to its
 EndpointSlices, so these would count as unwanted children and be removed."""
 
@@ -54,6 +54,6 @@ def _of_labels(labels: dict[str, str]) -> Labels:
 
 def _collections() -> Iterable[Collection]:
     params = {"labelSelector": ownership.NAME}
-    yield from (Collection(it, params) for it in objects.RESOURCES if it not in _APART)
+    yield from (Collection(it, params) for it in objects.RESOURCES if it not in _NOT_BY_LABEL)
     for name in Names().all(LEAVES):
         yield Collection("Secret", params | {"fieldSelector": f"metadata.name={name}"})
