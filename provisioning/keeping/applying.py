@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 REPAIRS = 3
 CONTEST = 600.0  # seconds
 
-_LOOKS = 4
+_ATTEMPTS = 4
 _STATES = 8
 
 
@@ -105,7 +105,7 @@ class Applier:
         return None
 
     async def _apply(self, document: Document, ownership: Ownership) -> tuple[Document, str]:
-        for _ in range(_LOOKS - 1):
+        for _ in range(_ATTEMPTS - 1):
             try:
                 return await self._applied(document, ownership)
             except errors.Refused as error:
