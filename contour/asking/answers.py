@@ -1,9 +1,9 @@
 """Replies of extensions on disk, by the content of their questions.
 
-A control plane that starts while an extension is away serves what that answered before. Nothing
-secret is in them: hosts, routes, clusters, and Secrets without their private parts. A file that
-cannot be read is begun anew, and one that cannot be written is told once: it costs nothing but
-that.
+A control plane that starts while an extension is unavailable serves what that extension answered
+before. The file contains no secrets: hosts, routes, clusters, and Secrets without their private
+parts. A file that cannot be read is replaced by a new one. If it cannot be written, this is logged
+once, and only the stored replies are lost.
 """
 
 import logging
@@ -31,10 +31,10 @@ _OVERHEAD = 64
 
 
 class Answers:
-    """The replies that were given once. Close it at the end."""
+    """The replies that were received. Close it at the end."""
 
     def __init__(self, path: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
-        """Without a path nothing is kept."""
+        """Without a path, nothing is stored."""
         self._path = path
         self._most = most_bytes
         self._file = statefile.opened(path, _SCHEMA, "answers", _WHAT) if path else None
@@ -43,7 +43,7 @@ class Answers:
         self._turn, self._size = self._counts()
 
     def get(self, key: bytes) -> Reply | None:
-        """The reply to a question, if it is kept."""
+        """The reply to a question, if it is stored."""
         if self._file is None:
             return None
         try:
@@ -57,12 +57,13 @@ class Answers:
         return Reply(row[0]) if row is not None else None
 
     def put(self, key: bytes, reply: Reply) -> None:
-        """There is a reply: it is written with the next ones."""
+        """Stores a reply; it is written together with the next ones."""
         if self._file is not None:
             self._fresh[key] = reply
 
     def write(self) -> None:
-        """Writes what is new, and removes what has not been asked for longest if it is too much."""
+        """Writes new replies; if there are too many, removes those that have not been used for
+        longest."""
         if self._file is None or not (self._fresh or self._used):
             return
         fresh, self._fresh = self._fresh, {}
@@ -96,7 +97,7 @@ class Answers:
             self._size -= part
 
     def _counts(self) -> tuple[int, int]:
-        """The number of this start, and the bytes that are kept."""
+        """The number of this start, and the number of bytes that are stored."""
         if self._file is None:
             return 0, 0
         asked = "SELECT coalesce(max(used), 0) + 1, coalesce(sum(size), 0) FROM answers"

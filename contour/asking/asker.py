@@ -1,7 +1,7 @@
-"""All extensions of an instance: what they are asked goes out, what they reply becomes rows.
+"""All extensions of an instance: sends them the questions, and writes their replies as rows.
 
-Replies that arrive together are settled together. At the start nobody is served before every first
-question is answered or has failed.
+Replies that arrive together are settled together. At the start, no Envoy is served before every
+first question has been answered or has failed.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ STARTS: Final = 30.0
 _LOOKS: Final = 0.02
 _SWEEPS: Final = 1.0
 _KEEPS: Final = 10
-"""So often in that time states are written of what waits; most edits do not wait so long."""
+"""In `_SWEEPS`, last good states are written so many times; most edits wait for less than that."""
 
 
 class Asker:
@@ -60,7 +60,7 @@ class Asker:
     # What the controller says (`contour.asking.rows.Questioner`).
 
     def want(self, question: Question) -> Reply | None:
-        """A question is open; the reply, if it is known from an earlier time."""
+        """Asks a question. Returns the reply, if it is known from an earlier time."""
         known = self._answers.get(question.key)
         self._waiting.setdefault(question.server, {})[question.key] = question
         conversation = self._conversations.get(question.server)
@@ -69,19 +69,19 @@ class Asker:
         return known
 
     def drop(self, question: Question) -> None:
-        """Nobody wants to know it any more."""
+        """The question is no longer needed."""
         self._waiting.get(question.server, {}).pop(question.key, None)
         if (conversation := self._conversations.get(question.server)) is not None:
             conversation.drop(question.key)
 
     def doubt(self, question: Question, *, is_refused: bool) -> None:
-        """What was replied is refused, or is not any more."""
+        """The reply to a question is refused (`is_refused`), or is not refused any more."""
         (self._doubted.add if is_refused else self._doubted.discard)(question.key)
         if (conversation := self._conversations.get(question.server)) is not None:
             conversation.doubt(question.key, is_refused=is_refused)
 
     def connect(self, name: str, found: Connection | None) -> None:
-        """An extension is reached this way; None: it is not there any more."""
+        """Connects to an extension in this way; None: the extension has been removed."""
         for task in self._tasks.pop(name, ()):
             task.cancel()
         self._conversations.pop(name, None)
@@ -105,7 +105,7 @@ class Asker:
     # What conversations say.
 
     def replied(self, question: Question, reply: Reply | Silence) -> None:
-        """There is something new: it becomes a row if it is still wanted."""
+        """Takes a new reply, which becomes a row if it is still needed."""
         if question.key not in self._waiting.get(question.server, {}):
             return
         if isinstance(reply, Reply):
@@ -114,14 +114,14 @@ class Asker:
         self._settle_soon()
 
     def known(self, question: Question) -> Reply | Silence | None:
-        """What is known of a question."""
+        """What is known about a question."""
         return self._engine.row(questions.REPLIES, question.key)
 
     # What goes on.
 
     async def begin(self, stopped: asyncio.Event | None = None, patience: float = PATIENCE) -> None:
-        """Returns when every first question is answered or has failed; before that when told to
-        stop, or after so many seconds."""
+        """Returns when every first question has been answered or has failed, when told to stop, or
+        after `patience` seconds."""
         try:
             async with asyncio.timeout(patience):
                 while self._settling is not None or self._is_open():
@@ -138,7 +138,8 @@ class Asker:
         return any(it.is_open for it in self._conversations.values())
 
     async def run(self) -> None:
-        """Tells of what is slow or fails, and keeps answers and states, until it is cancelled."""
+        """Reports questions that are slow or fail, and stores answers and states, until it is
+        cancelled."""
         try:
             while True:
                 for _ in range(_KEEPS):
@@ -149,7 +150,7 @@ class Asker:
             await self.close()
 
     async def close(self) -> None:
-        """Asks nobody any more."""
+        """Stops asking."""
         tasks = [it for each in self._tasks.values() for it in each]
         self._tasks = {}
         for it in tasks:
@@ -173,14 +174,15 @@ class Asker:
             self._settling = asyncio.get_running_loop().call_soon(self._settled)
 
     def _settled(self) -> None:
-        """What is served is on disk before: it survives the end of the process at any moment."""
+        """Replies are written to disk before they are served, so that they are not lost whenever
+        the process ends."""
         self._settling = None
         self._answers.write()
         self._settle()
 
 
 def _storable(question: Question, reply: Reply) -> Reply:
-    """A reply as it may be kept on disk: no private key is."""
+    """A reply as it may be stored on disk, without private keys."""
     if question.hook != "Translation" or reply.body is None:
         return reply
     return Reply(lists.without_private_parts(reply.body))
@@ -199,8 +201,8 @@ def _begun(activity: Coroutine[object, object, None]) -> asyncio.Task[None]:
 
 
 async def _there(sidecar: nodes.HookServer) -> None:
-    """Returns when the socket of a sidecar is there, or when that has taken too long: it starts
-    together with the control plane."""
+    """Returns when the socket of a sidecar exists, or when that has taken too long. A sidecar
+    starts together with the control plane."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(STARTS):
             while not Path(sidecar.unix).exists():

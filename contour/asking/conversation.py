@@ -1,18 +1,20 @@
-"""One extension: what it is asked, in which order, and what its replies come to.
+"""One extension: what it is asked, in which order, and how its replies are used.
 
-What has no answer yet is asked first. After a new connection, and every `refresh`, all else is
-asked again behind it: the extension may be another one by now. A reply that differs from the last
-one counts if a second one is equal to it. An answer that is there stays until there is a better
-one, whatever fails meanwhile.
+Questions without an answer are asked first. After a new connection, and every `refresh`, the others
+are asked again after those: the extension may have been replaced. A reply that differs from the
+last one is used only if a second reply is equal to it. An answer is kept until there is a newer
+one, whatever fails in the meantime.
 
-An extension that is away is asked one question every quarter of a second until it answers; the
-others wait for that and not each for its own deadline. Questions that fail alone are asked again
-one at a time; when one of them is answered, all are, for the extension may have been mended. So are
-those whose replies are refused, and all of them when one is answered otherwise.
+An extension that is unavailable is asked one question every quarter of a second until it answers;
+the other questions wait for that, instead of each for its own deadline. Questions that fail
+although the extension is available are repeated one at a time; as soon as one of them is answered,
+all are repeated, because the extension may have been fixed. Questions whose replies are refused are
+repeated in the same way, and all of them as soon as the reply to one of them changes.
 
-An extension that hangs or dies may lose questions. While one waits and there is no answer at all,
-the extension is asked another question every quarter of a second. A question that was asked half a
-second before another one that has been answered is lost: it is given up and asked a second time.
+An extension that hangs or dies may lose questions. While a question waits and no answers arrive,
+the extension is asked another question every quarter of a second. A question that was asked at
+least half a second before one that has been answered counts as lost: it is cancelled and asked a
+second time.
 """
 
 import asyncio
@@ -29,28 +31,29 @@ from dag import hookservers
 from dag.hookservers import Connection
 
 _MOST_PROBES: Final = 16
-"""Questions at once that only find out whether an extension answers."""
+"""Questions in flight at once that only find out whether an extension answers."""
 IN_FLIGHT: Final = 64 - _MOST_PROBES
-"""Other questions that an extension is asked at once."""
+"""Other questions to an extension that are in flight at once."""
 AWAY: Final = frozenset({"Unavailable", "DeadlineExceeded"})
-"""Reasons of failures that are those of the connection, and not of the question."""
+"""Reasons of failures that are caused by the connection, not by the question."""
 _MISSED: Final = 3
-"""So many deadlines in a row, and it is away."""
+"""After so many missed deadlines in a row, an extension counts as unavailable."""
 _PROBES: Final = 0.25
-"""Seconds between two questions to an extension that is away, or has not answered for a while."""
+"""Seconds between two questions to an extension that is unavailable or has not answered for a
+while."""
 _LOST: Final = 0.5
-"""Seconds; a question that was asked so long before one that is answered is lost."""
+"""Seconds; a question that was asked so long before one that has been answered counts as lost."""
 _AGAIN: Final = 0.25
-"""Seconds between two questions that have failed alone before."""
+"""Seconds between two repeated questions."""
 _SLOW: Final = 1.0
-"""Seconds after which it is told that there is no answer yet."""
+"""Seconds after which a question without an answer is reported."""
 
 
 class Asked(Protocol):
     """A connection to an extension (`contour.hooks.client`)."""
 
     async def ask(self, hook: wire.Hook, question: bytes) -> Answer | Failure:
-        """What it makes of a question."""
+        """The answer to a question, or why there is none."""
         ...
 
     async def close(self) -> None:
@@ -58,17 +61,17 @@ class Asked(Protocol):
 
 
 class Replied(Protocol):
-    """Who is told."""
+    """Receives the replies."""
 
     def replied(self, question: Question, reply: Reply | Silence) -> None:
-        """There is something new."""
+        """Takes a new reply."""
 
     def known(self, question: Question) -> Reply | Silence | None:
-        """What is known of a question."""
+        """What is known about a question."""
 
 
 Found: TypeAlias = Reply | Failure
-"""What comes of a question that is asked once."""
+"""The result of asking a question once."""
 
 
 class _Sent(NamedTuple):
@@ -80,10 +83,10 @@ class _Sent(NamedTuple):
 
 
 class Conversation:
-    """With one extension."""
+    """All questions to one extension."""
 
     def __init__(self, found: Connection, asked: Asked | None, told: Replied) -> None:
-        """`asked` is None if there is no way to reach it."""
+        """`asked` is None if the extension cannot be reached."""
         self.connection = found
         self._asked = asked
         self._told = told
@@ -91,14 +94,14 @@ class Conversation:
         self._urgent: dict[bytes, None] = {}
         self._later: dict[bytes, None] = {}
         self._last: dict[bytes, None] = {}
-        """Questions about all clusters: when the extension has been asked about everything else."""
+        """Questions about all clusters, which are asked when all others have been answered."""
         self._asking: dict[bytes, _Sent] = {}
-        """The longest one first."""
+        """The one that was asked first comes first."""
         self._second: set[bytes] = set()
-        """Those of them that are asked a second time, because the first time was lost."""
+        """Those of them that are asked a second time, because they were lost the first time."""
         self._probes: dict[asyncio.Task[Found], None] = {}
         self._heard = 0.0
-        """When there was an answer at last."""
+        """When the last answer arrived."""
         self._failing: dict[bytes, None] = {}
         """Questions that have failed, in the order in which they are asked again."""
         self._waker = asyncio.Event()
@@ -106,7 +109,7 @@ class Conversation:
         self._missed = 0
         self._away: Failure | None = None
         self._open: dict[bytes, float] = {}
-        """Questions of which nothing is known, and since when they are open."""
+        """Questions about which nothing is known, and since when they are open."""
         self._doubted: dict[bytes, None] = {}
         """Questions whose replies are refused, in the order in which they are asked again."""
         self._troubles = Troubles()
@@ -115,7 +118,7 @@ class Conversation:
     # What is wanted.
 
     def want(self, question: Question, *, is_known: bool) -> None:
-        """A question is open, or its answer is an old one."""
+        """Asks a question; `is_known`: there is an answer from an earlier time."""
         key = question.key
         self._questions[key] = question
         self._queue(question, is_known=is_known)
@@ -126,7 +129,7 @@ class Conversation:
         self._waker.set()
 
     def drop(self, key: bytes) -> None:
-        """Nobody wants to know it any more."""
+        """The question is no longer needed."""
         self._questions.pop(key, None)
         self._open.pop(key, None)
         self._failing.pop(key, None)
@@ -135,14 +138,15 @@ class Conversation:
         self._troubles.forget(key)
 
     def doubt(self, key: bytes, *, is_refused: bool) -> None:
-        """What was replied is refused, or is not any more: the extension may be mended."""
+        """The reply to a question is refused (`is_refused`), so it is repeated, or is not refused
+        any more."""
         if is_refused and key in self._questions:
             self._doubted[key] = None
         else:
             self._doubted.pop(key, None)
 
     def again(self) -> None:
-        """Asks everything again: what has no answer first."""
+        """Asks everything again, first the questions without an answer."""
         self._note_return()
         for question in self._questions.values():
             self._queue(question, is_known=isinstance(self._told.known(question), Reply))
@@ -160,17 +164,17 @@ class Conversation:
 
     @property
     def is_open(self) -> bool:
-        """Whether there is a question of which nothing is known, not even that it fails."""
+        """Whether there is a question about which nothing is known, not even that it fails."""
         return bool(self._open)
 
     def tell_slow(self) -> None:
-        """Tells of questions that have waited for a second."""
+        """Reports questions that have waited for a second."""
         until = asyncio.get_running_loop().time() - _SLOW
         for key in [key for key, since in self._open.items() if since <= until]:
             self._tell(self._questions[key], Silence("has not answered yet"))
 
     def turned(self) -> hookservers.Troubles | None:
-        """What is wrong with its answers; None if that has not changed since the last call."""
+        """What is wrong with the answers; None if that has not changed since the last call."""
         return self._troubles.turned(self._away, len(self._questions))
 
     def _tell(self, question: Question, found: Reply | Silence) -> None:
@@ -185,8 +189,8 @@ class Conversation:
     # Asking.
 
     async def run(self, started: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Asks, until it is cancelled; nothing before the extension has started, if that is to be
-        waited for."""
+        """Asks questions until it is cancelled. With `started`, waits first until the extension has
+        started."""
         try:
             if started is not None:
                 await started()
@@ -202,7 +206,7 @@ class Conversation:
                 await self._asked.close()
 
     async def _one(self) -> None:
-        """Asks the next question, as soon as one fewer is under way."""
+        """Asks the next question as soon as fewer than `IN_FLIGHT` are under way."""
         if self._away is not None and not await self._is_back():
             return
         await self._slots.acquire()
@@ -210,7 +214,7 @@ class Conversation:
         if question is None:
             self._slots.release()
             if not (self._urgent or self._later):
-                self._waker.clear()  # what is asked last wakes it when nothing else is asked
+                self._waker.clear()  # questions in `_last` wake it when no others are under way
             return
         sent = _Sent(self._now(), self._begin(self._converse(question)))
         self._asking[question.key] = sent
@@ -243,8 +247,9 @@ class Conversation:
         return None
 
     async def _is_back(self) -> bool:
-        """Asks an extension that is away, until it answers; all other questions have failed with
-        it. A question is not waited for: the extension may be back, and have forgotten it."""
+        """Asks an extension that is unavailable until it answers; all other questions fail
+        meanwhile. It does not wait for the answer to each: an extension that is back may have lost
+        the question."""
         while self._away is not None:
             self._fail_waiting()
             if not self._questions:
@@ -255,7 +260,7 @@ class Conversation:
         return True
 
     def _probe(self) -> None:
-        """Asks any question, another one each time: it may be one that cannot be answered."""
+        """Asks any question, another one each time, since some questions may not be answerable."""
         key = next(iter(self._questions), None)
         if key is None:
             return
@@ -297,7 +302,8 @@ class Conversation:
         return found
 
     def _hear(self, since: float) -> None:
-        """What was asked at that moment is answered: what was asked long before it is lost."""
+        """A question that was asked at that moment has been answered: those asked long before it
+        are lost."""
         self._heard = self._now()
         for key in self._waiting_since(since - _LOST):
             self._asking.pop(key).task.cancel()
@@ -330,7 +336,7 @@ class Conversation:
             self._take(question, reply)
 
     async def _confirmed(self, question: Question, found: Found) -> Found | None:
-        """A reply that is not the last one counts if it is given twice."""
+        """The reply, if it equals the last one or is given twice; None otherwise."""
         if isinstance(found, Failure):
             return found
         before = self._told.known(question)
@@ -376,8 +382,8 @@ class Conversation:
             self._waker.set()
 
     async def _ask_failing(self) -> None:
-        """Asks one of the questions that fail alone, again and again, and one of those whose
-        replies are refused."""
+        """Repeats, one at a time, the questions that have failed and those whose replies are
+        refused."""
         while True:
             await asyncio.sleep(_AGAIN)
             for waiting in (self._failing, self._doubted):

@@ -1,4 +1,4 @@
-"""A question as it goes out to an extension, and what an answer to it comes to."""
+"""Encodes a question to an extension, and turns an answer into a reply."""
 
 from collections.abc import Iterable, Mapping
 

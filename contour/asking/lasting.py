@@ -1,9 +1,10 @@
-"""Last good states on disk, for what a new process cannot find by the content of its questions.
+"""Last good states on disk, which a new process cannot find by the content of its questions.
 
-A host that waits stays as it was last served. If the process ends meanwhile, the next one asks
-about the host as it is written now, to which there is no answer. So the last good states of what
-waits are kept, and what extensions have made of clusters and Secrets, without private parts. What
-nobody has asked for when a process has begun is removed: it may be another one's by then.
+A host that waits for an answer is served as it last was. If the process ends meanwhile, the next
+process asks about the host as it is written now, and has no answer to that. So the last good states
+of hosts and listeners that wait are stored, and the clusters and Secrets as extensions have
+modified them, without private parts. What has not been asked for by the time a process has started
+is removed: a later object of that name must not get it.
 """
 
 import logging
@@ -44,7 +45,7 @@ class Lasting:
         self._sizes: dict[_At, int] = {}
         """Bytes of what is on disk."""
         self._found: dict[_At, bytes] = {}
-        """What an earlier process has left, and nobody has asked for yet."""
+        """What an earlier process has stored and nobody has asked for yet."""
         self._kept: dict[_At, object] = {}
         self._fresh: dict[_At, object] = {}
         self._gone: set[_At] = set()
@@ -52,16 +53,16 @@ class Lasting:
 
     @property
     def is_owed(self) -> bool:
-        """Whether there is something to be written."""
+        """Whether there is something to write."""
         return bool(self._fresh or self._gone)
 
     @property
     def has_left(self) -> bool:
-        """Whether an earlier process has left anything that nobody has asked for yet."""
+        """Whether an earlier process has stored anything that nobody has asked for yet."""
         return bool(self._found)
 
     def recall(self, table: Table[K, V], key: K) -> V | None:
-        """The row that an earlier process has left."""
+        """The row that an earlier process has stored, if any."""
         at = (table.name, key)
         body = self._found.pop(at, None)
         if body is None:
@@ -76,11 +77,11 @@ class Lasting:
         return found
 
     def left(self, table: Table[K, V]) -> Iterator[K]:
-        """The keys of the rows that an earlier process has left."""
+        """The keys of the rows that an earlier process has stored."""
         return (cast("K", key) for name, key in tuple(self._found) if name == table.name)
 
     def keep(self, table: Table[K, V], key: K, value: V | None) -> None:
-        """This row is to be found by the next process; None: no row is."""
+        """Stores a row for the next process; None: removes it."""
         if self._file is None:
             return
         at = (table.name, key)
@@ -94,12 +95,12 @@ class Lasting:
             self._gone.discard(at)
 
     def begin(self) -> None:
-        """The process has begun: what nobody has asked for is not needed any more."""
+        """The process has started: what nobody has asked for is no longer needed."""
         self._gone.update(self._found)
         self._found.clear()
 
     def write(self) -> None:
-        """Writes what is new, as far as there is room, and removes what is gone."""
+        """Writes new rows, as far as there is room, and deletes removed ones."""
         if self._file is None or not self.is_owed:
             return
         fresh, self._fresh = self._fresh, {}
@@ -119,7 +120,7 @@ class Lasting:
         self._sizes |= {at: len(it) for at, it in rows.items()}
 
     def _fitting(self, rows: dict[_At, bytes]) -> dict[_At, bytes]:
-        """Those for which there is room; an older version of one of the others goes."""
+        """The rows for which there is room; of the others, an older version is deleted, too."""
         room, found = self._most - sum(self._sizes.values()), dict[_At, bytes]()
         for at, body in rows.items():
             if len(body) <= room:

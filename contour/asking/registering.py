@@ -1,9 +1,9 @@
-"""What was served when an extension was registered: it is a last good state, too.
+"""What was served when an extension was registered counts as a last good state.
 
-Whoever registers an extension that does not answer yet must not close what has been served. So the
-rows of these states are written when a hook is registered, before anything else is published. What
-comes later has to wait, and a host that comes at the same moment. At the start of the process
-nothing was served.
+Registering an extension that does not answer yet must not close hosts that have been served. So
+rows with their states are written when a hook is registered, before anything else is published.
+Hosts that are added later, or at the same moment, have to wait for answers. At the start of the
+process nothing was served.
 """
 
 from contour.asking.translations import Translations
@@ -26,7 +26,7 @@ class Registrations:
         self._listeners: set[nodes.ListenerKey] = set()
 
     def note(self, change: Change) -> bool:
-        """Takes an answer that has changed; whether rows may have to be written."""
+        """Takes a changed answer of the graph. Returns whether rows may have to be written."""
         if change.query is hookservers.servers:
             self._has_gained = bool(_gained(change.old, change.new))
         elif change.query is routing.host and self._is_closed(change):
@@ -38,7 +38,7 @@ class Registrations:
         return True
 
     def _is_closed(self, change: Change) -> bool:
-        """Whether a host that was served is not any more."""
+        """Whether a host that was served is no longer served."""
         found = self._engine.answer(questions.shaped, change.key)
         return bool(change.old) and found is not None and found.served is None
 

@@ -1,7 +1,8 @@
-"""What extensions have been asked about hosts and listeners, as the question about all clusters
-needs it: one sum for each extension of a fleet, and a row for each question that an answer covers.
+"""What extensions have been asked about hosts and listeners, on which the question about all
+clusters depends: a sum for each extension of a fleet, and a row for each question that an answer
+covers.
 
-An edit changes its own questions here and no other, however many hosts there are.
+An edit costs only its own questions here, however many hosts there are.
 """
 
 from collections import Counter, defaultdict
@@ -26,12 +27,13 @@ class Memory:
         self._numbers: Counter[Remembered] = Counter()
         self._turned: set[Remembered] = set()
         self._fresh: set[Asked] = set()
-        """Answered, and not in the sums that are written."""
+        """Answered, but not in the sums that are written."""
         self._open: defaultdict[str, set[Asked]] = defaultdict(set)
-        """In the sums, and not covered by an answer about all clusters."""
+        """In the sums, but not covered by an answer about all clusters."""
 
     def note(self, fleet: str, old: Iterable[Question], new: Iterable[Question]) -> bool:
-        """A host or listener has other answered questions; whether there are rows to be written."""
+        """The answered questions of a host or listener have changed. Returns whether there are rows
+        to write."""
         before, now = {it.key: it for it in old}, {it.key: it for it in new}
         for key in now.keys() - before.keys():
             self._count(fleet, now[key], +1)

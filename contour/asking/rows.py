@@ -1,7 +1,7 @@
-"""What the controller keeps of hosts and listeners that extensions shape.
+"""What the controller keeps about hosts and listeners that extensions modify.
 
-Last good states are history, which rules do not know: an answer that is finished is written down as
-a row. Questions are counted, since hosts may share one. Nothing here waits for a server.
+Rules know no history, so a last good state is written as a row when the answer for it is finished.
+Uses of a question are counted, since several hosts may share one. Nothing here waits for a server.
 """
 
 from collections import Counter, defaultdict
@@ -32,19 +32,19 @@ from dag.hookservers import Connection
 
 
 class Questioner(Protocol):
-    """Who asks."""
+    """Asks extensions (`contour.asking.asker`)."""
 
     def want(self, question: Question) -> Reply | None:
-        """A question is open; the reply, if it is known from an earlier time."""
+        """Asks a question. Returns the reply, if it is known from an earlier time."""
 
     def drop(self, question: Question) -> None:
-        """Nobody wants to know it any more."""
+        """The question is no longer needed."""
 
     def doubt(self, question: Question, *, is_refused: bool) -> None:
-        """What was replied is refused, or is not any more."""
+        """The reply to a question is refused (`is_refused`), or is not refused any more."""
 
     def connect(self, name: str, found: Connection | None) -> None:
-        """An extension is reached this way; None: it is not there any more."""
+        """Connects to an extension in this way; None: the extension has been removed."""
 
 
 class Nobody:
@@ -64,7 +64,7 @@ class Nobody:
 
 
 MOST_TOLD = 5
-"""Hosts and listeners of which an object is told; of the others the number is."""
+"""Messages about hosts and listeners in the status of one object; the others are only counted."""
 
 Key: TypeAlias = nodes.HostKey | TemplateKey | FleetKey | StreamKey
 State: TypeAlias = Shaped | ShapedListener | Translated
@@ -88,7 +88,7 @@ class _Waiting(Protocol[V_co]):
 
 
 class HookRows:
-    """The rows that belong to what extensions shape, between the graph and who asks."""
+    """The rows about what extensions modify, between the graph and the `Questioner`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -103,11 +103,12 @@ class HookRows:
         self._registrations = Registrations(engine, self._translations)
 
     def outlast(self, lasting: Lasting) -> None:
-        """Keeps last good states there, for the next process."""
+        """Stores last good states in `lasting`, for the next process."""
         self._lasting = self._translations.lasting = lasting
 
     def note(self, change: Change) -> bool:
-        """Takes an answer that has changed; whether there are rows to be written, or were."""
+        """Takes a changed answer of the graph. Returns whether rows were written or are to be
+        written."""
         if self._registrations.note(change):
             return True
         if change.query is hookservers.connection:
@@ -136,8 +137,8 @@ class HookRows:
         return is_known or bool(self._turned) or has_written
 
     def flush(self) -> None:
-        """Writes what objects are told, once for all their hosts that have changed, and what
-        extensions remember, and what was served before there were extensions."""
+        """Writes the messages for objects (once for all changed hosts of an object), the sums of
+        answered questions, and what was served before an extension was registered."""
         self._registrations.flush()
         self._memory.flush()
         turned, self._turned = self._turned, set()
@@ -145,8 +146,8 @@ class HookRows:
             self._engine.write(hookservers.UNFINISHED, it, self._texts(it) or None)
 
     def _keep_good(self, table: Table[K, V], key: K, new: _Waiting[V] | None) -> bool:
-        """Writes a last good state; whether it is one that an earlier process has left. What waits
-        keeps it for the next one."""
+        """Writes a last good state. Returns whether an earlier process had stored it. While the
+        host or listener waits, the state is stored for the next process."""
         if new is None:
             self._engine.write(table, key, None)
         elif _is_good(new, is_finished=new.is_finished):
@@ -168,7 +169,7 @@ class HookRows:
             self._memory.forget(fleet)
 
     def _count(self, old: State | None, new: State | None) -> bool:
-        """Counts who depends on questions; whether a reply was known already."""
+        """Counts the uses of questions. Returns whether a reply was already known."""
         before = {it.key: it for it in (old.asked if old else ())}
         now = {it.key: it for it in (new.asked if new else ())}
         is_known = False
@@ -185,7 +186,7 @@ class HookRows:
         return is_known
 
     def _doubt(self, old: State | None, new: State | None) -> None:
-        """Counts whose replies are refused: they are asked again."""
+        """Counts the questions whose replies are refused: these are asked again."""
         for it in new.refused if new else ():
             self._refused[it.key] += 1
             if self._refused[it.key] == 1:

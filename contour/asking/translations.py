@@ -1,7 +1,7 @@
-"""The rows of clusters and Secrets that extensions have answered for.
+"""The rows of the clusters and Secrets about which extensions have answered.
 
 A finished answer about all clusters and Secrets of a fleet becomes a row for each of them, so that
-what uses one depends on its row alone. Only rows that differ are written.
+a user of one depends on its row alone. Only rows that differ are written.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What is wrong with the answers of one extension, as its author is told."""
+"""What is wrong with the answers of one extension, as reported to its author."""
 
 from collections.abc import Iterator
 
@@ -6,11 +6,11 @@ from contour.hooks.replies import Failure
 from dag import hookservers
 
 _MOST_REMARKS = 10
-"""Different ones that are told."""
+"""How many different remarks are reported."""
 
 
 class Troubles:
-    """By the keys of the questions."""
+    """What is wrong, by the keys of the questions."""
 
     def __init__(self) -> None:
         self._silent: dict[bytes, str] = {}
@@ -19,11 +19,11 @@ class Troubles:
         self._is_turned = False
 
     def turn(self) -> None:
-        """Something else has changed that is told."""
+        """Something else that is reported has changed."""
         self._is_turned = True
 
     def forget(self, key: bytes) -> None:
-        """Nobody wants to know it any more."""
+        """The question is no longer needed."""
         self.note_reply(key)
         self.note_steady(key)
         self.note_remarks(key, ())
@@ -38,7 +38,7 @@ class Troubles:
         self._is_turned |= self._silent.pop(key, None) is not None
 
     def note_other(self, key: bytes) -> None:
-        """The question was answered twice, each time otherwise."""
+        """The question was answered twice, with different answers."""
         self._is_turned = True
         self._unstable.add(key)
 
@@ -48,7 +48,7 @@ class Troubles:
         self._unstable.discard(key)
 
     def note_remarks(self, key: bytes, found: tuple[str, ...]) -> None:
-        """What is told of the newest reply."""
+        """Takes the remarks about the newest reply."""
         if found != self._remarks.get(key, ()):
             self._is_turned = True
             self._remarks.pop(key, None)
@@ -56,8 +56,8 @@ class Troubles:
                 self._remarks[key] = found
 
     def turned(self, away: Failure | None, asked: int) -> hookservers.Troubles | None:
-        """What is wrong with an extension that is asked so many questions; None if that has not
-        changed since the last call."""
+        """What is wrong with an extension that has been asked `asked` questions; None if that has
+        not changed since the last call."""
         if not self._is_turned:
             return None
         self._is_turned = False

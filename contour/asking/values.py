@@ -1,8 +1,8 @@
-"""Values of the graph in bytes, and back: for what outlives the process.
+"""Encodes values of the graph, and decodes them: for what outlives the process.
 
 They are frozen dataclasses and NamedTuples of `dag`, `crds` and `contour.envoy`, made of plain
-values, tuples and mappings. A value that was written by another release comes back whole or not at
-all: each object is made by its class, with its fields by name.
+values, tuples and mappings. A value that another release has written is decoded completely or not
+at all: each object is made by its class, with its fields by name.
 """
 
 import base64
@@ -15,7 +15,7 @@ from functools import cache
 from typing import Final, TypeAlias, cast
 
 _PACKAGES: Final = ("dag.", "crds.", "contour.envoy.")
-"""Where the classes are: nothing else is made of what is read."""
+"""The packages of the classes; no object of another class is made when decoding."""
 _LEVEL: Final = 1
 """Of compression, the fastest: keys repeat."""
 
@@ -24,11 +24,11 @@ Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | 
 
 
 class UnreadableError(Exception):
-    """The bytes are no value of this release."""
+    """The bytes are not a value that this release can decode."""
 
 
 def encoded(value: object) -> bytes:
-    """A value in bytes. Raises TypeError for one that is of another kind."""
+    """A value in bytes. Raises TypeError for a value of an unsupported type."""
     return zlib.compress(json.dumps(_plain(value), separators=(",", ":")).encode(), _LEVEL)
 
 
