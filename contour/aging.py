@@ -1,9 +1,9 @@
-"""What time does to certificates in use: rows for the graph, which has no clock.
+"""The validity of certificates in use as time passes: rows for the graph, which has no clock.
 
-A row says that a certificate does not hold yet, comes near its end, or has ended. It is written
-when the certificate is first used, and again at the moments when that changes; in between nothing
-is looked at. Every replica does it by its own clock, the leader's is told. Elsewhere: which moments
-these are, and the words (`dag.warnings.validity`).
+A row says that a certificate is not valid yet, expires soon, or has expired. It is written when the
+certificate is first used, and again at the moments when that changes; in between nothing is
+checked. Every replica does this by its own clock; statuses show what the leader found. Elsewhere:
+which moments these are, and the messages (`dag.warnings.validity`).
 """
 
 import heapq
@@ -14,10 +14,12 @@ from dag.warnings.validity import Held, Phase, Validity
 
 Clock = Callable[[], datetime]
 Write = Callable[[Held, Phase | None], None]
-"""Takes what there is to tell of certificates now."""
+"""Takes certificates and the phase of their validity to report; None: there is nothing to report.
+"""
 
 LONGEST_SLEEP = 60.0
-"""Seconds. The clock of a machine may be set, and a certificate with less time may come."""
+"""Seconds. The clock of the machine may be changed, or a certificate that expires sooner may be
+added."""
 
 
 def utc() -> datetime:
@@ -26,7 +28,7 @@ def utc() -> datetime:
 
 
 class Aging:
-    """The certificates in use, and when there will be something else to tell of each."""
+    """The certificates in use, and when the phase of each changes."""
 
     def __init__(self, write: Write, now: Clock = utc) -> None:
         self._write = write
@@ -37,7 +39,8 @@ class Aging:
         self._scheduled: set[tuple[datetime, Held]] = set()
 
     def note(self, held: Held, found: Validity | None) -> bool:
-        """Certificates are in use, in use no more, or others; whether something else is told."""
+        """Takes certificates that are in use, changed, or (None) no longer used. Returns whether
+        the phase to report changed."""
         if found is None:
             self._known.pop(held, None)
             return self._tell(held, None)
@@ -45,7 +48,7 @@ class Aging:
         return self._look(held, found, self._now())
 
     def turn(self) -> bool:
-        """Tells what has become due; whether there was anything."""
+        """Writes the phases that have changed by now. Returns whether there were any."""
         now, changed = self._now(), False
         while self._due and self._due[0][0] <= now:
             moment, held = entry = heapq.heappop(self._due)

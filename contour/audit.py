@@ -1,8 +1,8 @@
-"""Writes into the log who uses what of another namespace, and who no longer does.
+"""Logs which objects use something of another namespace, and which no longer do.
 
-For those who have to account for it: one line for each use that begins or ends, with the object,
-the field, what it refers to and what permits it. Every replica writes them for itself, also for all
-that there is at its start; so many at a time, and how many more there are.
+For audits: one line for each use that begins or ends, with the object, the field, what it refers to
+and what permits it. Every replica writes its own lines, also for all uses that it finds at its
+start. At most `MOST` lines are written at a time, then the number of the others.
 """
 
 import logging
@@ -15,11 +15,11 @@ from dag.crossings import Crossing
 log = logging.getLogger(__name__)
 
 MOST = 200
-"""Lines for what changes at once."""
+"""Lines that are written for changes at the same time."""
 
 
 class Turned(NamedTuple):
-    """What an object uses of other namespaces has changed."""
+    """A change of what an object uses of other namespaces."""
 
     who: ObjectRef
     old: tuple[Crossing, ...]
@@ -46,7 +46,7 @@ def tell(turned: Iterable[Turned]) -> None:
 
 
 def _gone(it: Turned) -> list[Crossing]:
-    """What is permitted by others now has not ended."""
+    """A use that other objects permit now has not ended."""
     new = {(found.field, found.target) for found in it.new}
     return [found for found in it.old if (found.field, found.target) not in new]
 

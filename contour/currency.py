@@ -1,16 +1,16 @@
-"""Whether this replica is as current as the one that leads, or serves Envoys what is outdated.
+"""Whether this replica is as current as the leader, or serves Envoys outdated configuration.
 
-A replica that the API server does not answer goes on serving what it knows, which is right while
-nobody knows better: one replica alone, or all of them cut off. It is wrong while the leader knows
-better, for then there is a replica that is current and Envoys belong there. So the leader answers
-each sign of life with what it knows (`contour.envoyreports.encoding.LeaderStatus`), and a replica
-compares:
+A replica goes on serving what it knows while the API server does not answer it. That is right if no
+replica knows more: there is only one, or all are cut off. It is wrong if the leader knows more, for
+then Envoys should connect to a replica that is current. So the leader answers each sign of life
+with its status (`contour.envoyreports.encoding.LeaderStatus`), and a replica compares itself with
+it. The replica is outdated if
 
-- nothing that it asked has been answered for a while, not even the question for the Lease; or
-- events that the leader has had have not come here for a while, as when a watch is dead and the
-  rest is well.
+- none of its requests has been answered for a while, not even that for the Lease; or
+- it lacks events that the leader received a while ago, as when one watch is dead and all else
+  works.
 
-Times are those of the event loop, in seconds.
+Times are in seconds of the event loop's clock.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,11 +21,11 @@ from contour.envoyreports.encoding import LeaderStatus
 from contour.kubernetes.cluster import Collection
 
 FORGOTTEN = 6.0
-"""Seconds after which what a leader said says nothing of now; it speaks every two."""
+"""Seconds after which the status of a leader counts as unknown; it is sent every two seconds."""
 
 
 class Position(NamedTuple):
-    """How far a collection is known, by resourceVersions."""
+    """Up to which resourceVersions a collection is known."""
 
     event: int
     """That of the newest event since the last list; 0 if there was none."""
@@ -45,7 +45,7 @@ def positions(of: Iterable[Collection]) -> Iterator[tuple[str, Position]]:
 
 
 class _Lag(NamedTuple):
-    until: int  # an event of the leader's that we have not had
+    until: int  # an event of the leader that we have not received
     since: float
 
 
@@ -54,9 +54,9 @@ class Currency:
     """Compares what this replica knows with what the leader says."""
 
     patience: float
-    """Seconds until something that is missing is missed."""
+    """Seconds after which a missing answer or event counts."""
     silence: Callable[[], float]
-    """For how long the API server has answered nothing that was asked."""
+    """For how many seconds the API server has answered no request."""
     positions: Positions
     clock: Callable[[], float]
     _leader: LeaderStatus | None = None
@@ -70,8 +70,8 @@ class Currency:
         return LeaderStatus(build, is_current, events, peers)
 
     def take(self, found: LeaderStatus | None, *, is_comparable: bool) -> None:
-        """What a leader says to us, or that we do not listen to any; builds that differ may not
-        follow the same collections."""
+        """Takes the status of the leader; None: we are not connected to one. `is_comparable`: its
+        build is ours, so that both follow the same collections."""
         self._leader, self._heard_at = found, self.clock()
         if found is None:
             self._lags.clear()
@@ -83,7 +83,8 @@ class Currency:
 
     @property
     def lack(self) -> str:
-        """Why Envoys would get what is outdated, though they need not; empty if they do not."""
+        """Why Envoys get outdated configuration here but would not from the leader; empty if they
+        do not."""
         if self._leader is None or self.clock() - self._heard_at >= FORGOTTEN:
             return ""
         silence = self.silence()
@@ -93,7 +94,7 @@ class Currency:
         return f"the leader has newer objects: {', '.join(sorted(behind))}" if behind else ""
 
     def _lag(self, name: str, known: int, event: int) -> _Lag:
-        """The first event that was missed counts until it has come; then the newest one."""
+        """The first missing event counts until it has arrived; then the newest one."""
         before = self._lags.get(name)
         if before is not None and known < before.until <= event:
             return before

@@ -1,6 +1,6 @@
-"""What is told of the fleets that the leader keeps, and where clients reach Envoy.
+"""What statuses say about the fleets that the leader keeps, and where clients reach Envoy.
 
-Between the graph (`contour.controller`), which knows what there should be, and
+It connects the graph (`contour.controller`), which knows what there should be, with
 `contour.infrastructure`, which knows what there is.
 """
 
@@ -22,7 +22,7 @@ from provisioning.templating import Document
 
 
 class FleetStatus:
-    """`contour.infrastructure.term.Instance`."""
+    """Implements `contour.infrastructure.term.Instance`."""
 
     def __init__(
         self,
@@ -32,8 +32,8 @@ class FleetStatus:
         fleet_service: NamespacedName,
         on_addresses: Callable[[tuple[Address, ...]], None],
     ) -> None:
-        """`fleet_service` is in front of the shared fleet, unless the configuration says another;
-        `on_addresses` takes the addresses at which clients reach it."""
+        """`fleet_service` is in front of the shared fleet, unless the configuration names another
+        one; `on_addresses` takes the addresses at which clients reach it."""
         self.configuration = ContourConfigurationSpec()
         self.service = ObjectRef("Service", *fleet_service)
         self._controller = controller
@@ -47,7 +47,7 @@ class FleetStatus:
         self._is_configured = False
 
     def configure(self, spec: ContourConfigurationSpec) -> bool:
-        """Takes the configuration; whether it has changed."""
+        """Takes the configuration. Returns whether it has changed."""
         if self._is_configured and spec == self.configuration:
             return False
         self._is_configured = True
@@ -72,7 +72,7 @@ class FleetStatus:
         self._on_addresses(found)
 
     def fleets(self) -> Mapping[str, Fleet]:
-        """What there is to be, by name; empty while there is no configuration."""
+        """The fleets that there should be, by name; empty while there is no configuration."""
         return self._controller.fleets if self._controller.is_configured else {}
 
     def reach(self) -> Reach | None:
@@ -87,7 +87,7 @@ class FleetStatus:
         return Reach(everywhere, with_secrets=True, home=home, with_classes=with_classes)
 
     def _keeps_fleets(self) -> bool:
-        """True also where no fleet is to be: those of Gateways that are gone may be left."""
+        """True also where there should be no fleet: fleets of deleted Gateways may be left."""
         if any(it.is_managed for it in self.fleets().values()):
             return True
         spec = self._controller.configuration
@@ -103,7 +103,7 @@ class FleetStatus:
         return self._made_classes or not self._scope.namespaces
 
     def knows_gateways(self) -> bool:
-        """Whether a Gateway that is not among them is gone."""
+        """Whether a Gateway that the graph does not know is certainly gone."""
         if not self._controller.is_settled:
             return False
         kinds = {"Gateway", "GatewayClass", "ContourConfiguration"}
@@ -111,43 +111,43 @@ class FleetStatus:
         return all(it.is_listed and it.phase == "current" for it in found)
 
     def tell(self, fleet: str, found: Sequence[FleetProblem]) -> None:
-        """What is not as it should be with a fleet."""
+        """Takes the problems of a fleet."""
         self._controller.set_fleet_problems(fleet, tuple(found))
 
     def application_namespaces(self) -> Sequence[str]:
-        """Where gRPC applications have a certificate of ours."""
+        """The namespaces whose gRPC applications get a certificate from us."""
         server = self.configuration.xds_server
         clients = server.grpc_clients if server is not None else None
         return clients.certificate_namespaces if clients is not None else ()
 
     def rate_limit_service(self) -> ratelimitservice.Wanted | None:
-        """What there is to be of the rate limit service; None: nothing."""
+        """The rate limit service that there should be; None: none."""
         if not self._controller.is_configured:
             return None
         return self._controller.engine.answer(ratelimitservice.wanted, ())
 
     def rate_limit_process(self) -> ratelimitservice.Process | None:
-        """The process that the replica that leads is to run for it; None: none."""
+        """The process that the leader should run for the rate limit service; None: none."""
         if not self._controller.is_configured:
             return None
         return self._controller.engine.answer(ratelimitservice.process, ())
 
     def tell_rate_limits(self, found: Sequence[FleetProblem]) -> None:
-        """What is not as it should be with that service."""
+        """Takes the problems of the rate limit service."""
         self._controller.set_fleet_problems(counting.FLEET, tuple(found))
 
     def tell_applications(self, found: Sequence[FleetProblem]) -> None:
-        """What is wrong with these certificates."""
+        """Takes the problems of the certificates of gRPC applications."""
         self._controller.set_fleet_problems(exports.FLEET, tuple(found))
 
     def set_entrance(self, fleet: str, entrance: Document | None) -> None:
-        """Clients come in by this Service or Gateway; None if there is none."""
+        """Takes the Service or Gateway by which clients reach the fleet; None if there is none."""
         self._addresses[fleet] = located(entrance)
         self._cluster_ips[fleet] = cluster_ips(entrance)
         self._locate(fleet, self._addresses[fleet])
 
     def forget(self, fleet: str) -> None:
-        """The fleet is not kept any more, so nothing is known of it."""
+        """The fleet is no longer kept, so nothing is known about it."""
         self._controller.set_fleet_problems(fleet, ())
         self._addresses.pop(fleet, None)
         self._cluster_ips.pop(fleet, None)
@@ -163,10 +163,10 @@ class FleetStatus:
 
 
 def located(entrance: Document | None) -> tuple[Address, ...]:
-    """Where clients reach what is behind it; nowhere, as long as it has no address.
+    """The addresses of a Service or Gateway for clients; none as long as it has no address.
 
-    Without a balancer those within the cluster are told: at a node's address, which nobody here may
-    know, the ports would be others.
+    Without a load balancer these are the addresses within the cluster. The addresses of nodes would
+    have other ports, and may not be known here.
     """
     if entrance is None:
         return ()
@@ -178,7 +178,7 @@ def located(entrance: Document | None) -> tuple[Address, ...]:
 
 
 def cluster_ips(entrance: Document | None) -> tuple[Address, ...]:
-    """Where clients within the cluster reach what is behind a Service; nowhere if it is none."""
+    """The cluster IPs of a Service; none for a Gateway."""
     if entrance is None or entrance.get("kind") == "Gateway":
         return ()
     found = items(at(entrance, "spec", "clusterIPs"))

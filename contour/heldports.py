@@ -1,8 +1,8 @@
-"""Which ports of this machine do the Gateways have that have Envoys of their own?
+"""The ports of this machine that are held by Gateways with Envoys of their own.
 
-The first that asks for a port gets the usual one, others the next that is free. Who has a port
-keeps it until its Gateway goes, so that no Gateway that comes moves another. Written as rows
-(`dag.ports.HELD`), since rules know no history.
+The first Gateway that asks for a port gets the usual local port, others get the next free one. A
+Gateway keeps its ports until it is removed, so that a new Gateway never moves another. They are
+written as rows (`dag.ports.HELD`), since rules know no history.
 """
 
 from dag import listeners, nodes, ports, tables
@@ -23,7 +23,7 @@ class HeldPorts:
         self._turned: dict[str, tuple[ports.HostPort, ...]] = {}
 
     def note(self, change: Change) -> bool:
-        """Takes an answer that has changed; whether there are rows to be written."""
+        """Takes a changed answer of the graph. Returns whether there are rows to write."""
         if change.query is listeners.listener and change.key.fleet == DEFAULT_FLEET:
             self._share(change.key, change.new)
         if change.query is not listeners.host_ports:
@@ -37,7 +37,8 @@ class HeldPorts:
             self._shared[key] = found.protocol == "UDP", found.bind_port
 
     def flush(self) -> None:
-        """Writes what is owed: what is not needed is free before anybody looks for a port."""
+        """Writes the changed rows; ports that are no longer needed are freed before new ones are
+        chosen."""
         turned, self._turned = self._turned, {}
         wanted = {it for fleet in turned.values() for it in fleet}
         for it in [it for it in self._held if it.fleet in turned and it not in wanted]:

@@ -1,7 +1,7 @@
-"""A running instance: the controller, the xDS server it feeds, and the way back from Envoy.
+"""A running instance: the controller, the xDS server that it feeds, and the reports of Envoys.
 
-What `contour run` and `contour serve` have in common. A fleet is there from the moment it is first
-spoken of; what its Envoys answer settles once for everything that they say at a time.
+`contour run` and `contour serve` have it in common. A fleet is created when it is first mentioned.
+Answers of its Envoys that arrive together are settled together.
 """
 
 import asyncio
@@ -44,22 +44,22 @@ from provisioning import identities
 log = logging.getLogger(__name__)
 
 _PATIENCE = 3.0
-"""Seconds that a start may wait for servers of key sets: what was guarded before is not to be
-closed for a moment by each restart."""
+"""Seconds that a start may wait for servers of key sets, so that a restart does not close guarded
+routes for a moment."""
 
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
 
 
 def _nobody(_: FleetReports) -> None:
-    """Nobody else cares what the Envoys of a fleet say."""
+    """Ignores what the Envoys of a fleet report."""
 
 
 def _silence(_: Witness, is_there: bool) -> None:
-    """Nobody else cares what the Envoys of a node ID say."""
+    """Ignores what the Envoys of a node ID report."""
 
 
 def _nowhere(_: ObjectRef, __: str) -> Place | None:
-    """No file is known."""
+    """The place of no field is known."""
 
 
 @dataclass(slots=True, eq=False)
@@ -68,29 +68,30 @@ class Instance:
 
     server: Server
     tell: Notify | None = None
-    """Is told the objects whose status may have to say something else now."""
+    """Is called with the objects whose status may have to change."""
     heard: Callable[[FleetReports], None] = _nobody
-    """Is told of each fleet as it comes, and what is said of it."""
+    """Is called with the reports of each new fleet."""
     on_fleets_changed: OnFleetsChanged | None = None
-    """Is called when there are to be other fleets than before."""
+    """Is called when the wanted fleets have changed."""
     heard_of_node: Callable[[Witness, bool], None] = _silence
-    """Is told of what hears the Envoys of a node ID as it comes (True) and goes (False)."""
+    """Is called with the `Witness` of a node ID when it is created (True) and removed (False)."""
     logs_complaints: bool = True
-    """Whether what providers complain of is logged; else somebody else tells it."""
+    """Whether complaints of providers are logged here; otherwise they are shown elsewhere."""
     gives_hints: bool = False
     """Whether statuses may suggest names of other objects (`dag.hints`)."""
     locator: Callable[[], Locate] = lambda: _nowhere
-    """Makes what tells where the fields of objects stand, for each listing."""
+    """Makes, for each listing, a function that locates the fields of objects in files."""
     answers: Path | None = None
-    """Where replies of extensions are kept, and beside it last good states; None: nowhere."""
+    """The file with the replies of extensions, beside which last good states are stored; None:
+    none."""
     store: Store | None = None
-    """Where key sets are kept from one run to the next."""
+    """Stores key sets from one run to the next."""
     controller: Controller = field(init=False)
     key_sets: Keeper = field(init=False)
     asker: Asker = field(init=False)
-    """Asks extensions; `begin` it before anybody is served, and `run` it."""
+    """Asks extensions; `begin` it before any Envoy is served, and `run` it."""
     witnesses: dict[NodeKey, Witness] = field(default_factory=dict)
-    """What hears the Envoys of node IDs."""
+    """What the Envoys of node IDs report."""
     _settling: asyncio.Handle | None = None
 
     def __post_init__(self) -> None:
@@ -113,17 +114,17 @@ class Instance:
         self._fleet(DEFAULT_FLEET)
 
     def take(self, batch: Batch) -> None:
-        """One step of the loop; what the provider complains of for the first time is logged."""
+        """One step of the loop; new complaints of the provider are logged."""
         self._log(batch)
         self.controller.take(batch)
 
     async def fetch(self) -> None:
-        """Waits for the first answers of servers of key sets, but not for long."""
+        """Waits for the first answers of servers of key sets, for at most `_PATIENCE`."""
         await self.key_sets.first(_PATIENCE)
         self.controller.settle()
 
     async def build(self, batch: Batch) -> None:
-        """Takes a first batch, before anybody is served, and lets others have a turn meanwhile."""
+        """Takes a first batch, before any Envoy is served; other tasks run in between."""
         self._log(batch)
         await turns.take(self.controller.building(batch))
 
@@ -134,13 +135,13 @@ class Instance:
             log.log(_LEVELS[complaint.severity], "%s", complaint)
 
     def pages(self) -> dict[str, PageContent]:
-        """What it tells about itself, by name."""
+        """Pages about the instance, by name."""
         return {
             "config": lambda: [view.fleet(it) for it in self._fleets()],
         }
 
     def walks(self) -> dict[str, Walk]:
-        """What it finds out about itself step by step, by name."""
+        """Listings that are made step by step, by name."""
         return {
             "status": lambda: self._rows(every=False),
             "objects": lambda: self._rows(every=True),
@@ -152,7 +153,7 @@ class Instance:
         return Analyzer(controller.engine, controller.board, self.locator()).steps()
 
     def questions(self) -> dict[str, Question]:
-        """What it answers about itself, by name."""
+        """Questions that the instance answers, by name."""
         return {"explain": self._explained}
 
     def _explained(self, question: str) -> Explained:

@@ -1,6 +1,6 @@
-"""How the hosts of listeners are cut into resources, which the first settled configuration decides.
+"""How the hosts of a listener are spread over resources, as the first settled configuration says.
 
-The mode stays while the process runs, since a change of it drains all listeners.
+The mode does not change while the process runs, since a change drains all listeners.
 """
 
 from dag import tables
@@ -9,7 +9,8 @@ from dag.engine.incremental import Engine
 
 _WITH_HOSTS = ("Ingress", "HTTPProxy", "HTTPRoute", "GRPCRoute")
 FEW = 100
-"""So many objects with hosts are few: in one RouteConfiguration, a change costs Envoy 3 ms."""
+"""Up to so many objects with hosts count as few: in one RouteConfiguration, a change costs Envoy 3
+ms."""
 
 
 def fix(engine: Engine) -> None:

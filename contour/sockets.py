@@ -1,8 +1,8 @@
-"""What an Envoy that shares its ports with nobody keeps from its start: the options of its sockets.
+"""Socket options of an Envoy with exclusive ports: they stay as they were at its start.
 
-On one machine two instances that listened on one port would each get half of the requests, so ports
-are exclusive there; and another option needs another socket, which Envoy cannot open beside the old
-one. Where they are not exclusive, as in a pod, a change of the options acts at once.
+On one machine, two instances that listened on the same port would each get half of the requests, so
+ports are exclusive there. A changed option needs a new socket, which Envoy cannot open beside the
+old one. Where ports are not exclusive, as in a pod, a changed option takes effect at once.
 """
 
 from dag import defaults, listeners, tables
@@ -11,7 +11,7 @@ from dag.gateway import clientports
 
 
 def hold(engine: Engine) -> None:
-    """From now on they are as they are; later wishes are told to wait for the next start."""
+    """Fixes the options as they are now; statuses say that later changes need a restart."""
     found = engine.answer(defaults.edge, ())
     if found is not None:
         engine.write(tables.SOCKET_OPTIONS, (), (found.tos, found.traffic_class))
