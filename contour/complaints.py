@@ -1,7 +1,8 @@
-"""What is wrong with a manifest, said so that its author finds the place: file, line and field.
+"""What is wrong with a manifest, and where: its file, line and field.
 
-A complaint belongs to a subject: the object it is about, or a file or an unknown kind where no
-object can be told. Consumers keep the complaints of each subject; a batch replaces them whole.
+A complaint belongs to a subject: the object that it is about, or, if no object can be identified, a
+file or an unknown kind. Consumers keep the complaints of each subject; a batch replaces all of
+them.
 """
 
 from collections.abc import Callable
@@ -27,12 +28,12 @@ class Place(NamedTuple):
 
 
 Locate = Callable[[meta.ObjectRef, str], Place | None]
-"""Where a field of an object stands, by the path of the field; None if nobody knows."""
+"""Finds the place of a field of an object, by the path of the field; None if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """Equal to one that differs only in its line: a document that moved says nothing new."""
+    """Complaints that differ only in the line are equal: a document that moved has no new ones."""
 
     file: str
     line: int = field(compare=False)  # counted from 1; 0 if it is about the file as such
@@ -41,11 +42,11 @@ class Complaint:
     message: str
     severity: Severity
     is_unreadable: bool = False
-    """The document or file cannot be read at all, so nobody knows what it says."""
+    """Whether the document or file cannot be read at all, so that its content is not known."""
 
     @property
     def reason(self) -> Word:
-        """The kind of fault it is."""
+        """The kind of fault."""
         if self.is_unreadable:
             return CommandLine.UnreadableFile
         if self.severity == "error":

@@ -1,4 +1,4 @@
-"""The page that wires the whole: event → write → settle → publish.
+"""The controller, which connects all steps: event → write → settle → publish.
 
 A provider yields batches of events. Each event becomes a row; the graph settles; what changed
 goes to the fleets as parts of xDS resources, and to the board as statuses. Everything else in
@@ -61,7 +61,7 @@ Note = Callable[[Collection[Turned]], None]
 """Takes the references across namespaces that have changed."""
 
 OnKeySet = Callable[[keysets.Source, keysets.Wanted | None], bool]
-"""Is told of key sets that are to be fetched, or not any more; whether it has written a row."""
+"""Takes key sets to be fetched; None: no longer. Returns whether it has written a row."""
 
 _PORTION = 500
 """Parts that are published at a time while nobody is served."""
@@ -71,7 +71,7 @@ _CROSSING_KINDS = {query: kind for kind, query in plan.CROSSINGS.items()}
 
 
 def _ignored(*_: object, **__: object) -> None:
-    """Does nothing: nobody wants to know."""
+    """Does nothing, where there is no consumer."""
 
 
 def _not_fetched(_: keysets.Source, __: keysets.Wanted | None) -> bool:
@@ -105,7 +105,7 @@ class Controller:
         self._refused = RefusedObjects(self.engine)
         rows = (self.envoy_configs, self.hook_rows, self._held_ports)
         self.notes: list[Callable[[Change], bool]] = [it.note for it in rows]
-        """Are told of each change; they say whether they have written a row."""
+        """Each is called with each change, and returns whether it has written a row."""
         self.board = Board()
         self._publish = publish or _ignored
         self._notify = notify or _ignored
@@ -122,11 +122,11 @@ class Controller:
         self._has_written = self._is_taking = self._is_owed = False
 
     def bind(self, host_ports: ports.HostPorts) -> None:
-        """Serves one machine, with these ports instead of those of a pod."""
+        """Serves on one machine, with these ports instead of those of a pod."""
         self.engine.write(tables.HOST_PORTS, (), host_ports)
 
     def lead(self, backends: Mapping[NamespacedName, tuple[nodes.Endpoint, ...]]) -> None:
-        """Leads requests for these Services to addresses of this machine."""
+        """Routes requests for these Services to addresses of this machine."""
         for service, addresses_ in backends.items():
             self.engine.write(localbackends.NAMED, service, addresses_)
 
@@ -139,7 +139,8 @@ class Controller:
         self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)
 
     def follow(self, name: NamespacedName, *, in_cluster: bool = True) -> None:
-        """Serves by this ContourConfiguration, and not before it is there; others are ignored."""
+        """Follows this ContourConfiguration and ignores others; nothing is served before it
+        exists."""
         self.engine.write(tables.CONFIGURATION_NAME, (), name)
         self.engine.write(tables.LOOPBACK_REFUSED, (), in_cluster or None)
 
@@ -153,7 +154,7 @@ class Controller:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the answers are those of everything that was taken: not amid a first build."""
+        """Whether the answers include everything that was taken; False during a first build."""
         return self.is_configured and not self._is_taking
 
     def attach_observer(
@@ -163,7 +164,7 @@ class Controller:
         is_accepted: Callable[[resources.Name], bool] = lambda _: True,
         published: PublishedState | None = None,
     ) -> FleetReports:
-        """The observer of what the Envoys of a fleet accept and refuse; statuses follow it."""
+        """Observes what the Envoys of a fleet accept and refuse, so that statuses show it."""
         asked_by = outputs.asked_by(fleet)
         served = (is_accepted, published, asked_by)
         return FleetReports(fleet, self.engine, settle_soon, *served, self._refused)
@@ -174,7 +175,7 @@ class Controller:
         self.settle()
 
     def set_fleet_problems(self, fleet: str, found: tuple[FleetProblem, ...]) -> None:
-        """Takes what is wrong with the objects of a fleet; statuses have it."""
+        """Takes what is wrong with the objects of a fleet, for statuses."""
         self.engine.write(fleets.PROBLEMS, fleet, found or None)
         self.settle()
 
@@ -187,7 +188,8 @@ class Controller:
         self.settle()
 
     def set_untold(self, subject: ObjectRef, gateways: tuple[NamespacedName, ...]) -> None:
-        """Takes the Gateways for which an object's status has no room; theirs say so."""
+        """Takes the Gateways for which an object's status has no room; the Gateways' statuses say
+        so."""
         if gateways != (self.engine.row(statusoverflow.UNTOLD, subject) or ()):
             self.engine.write(statusoverflow.UNTOLD, subject, gateways or None)
             self.settle()
@@ -224,9 +226,9 @@ class Controller:
                 self.check()
 
     def building(self, batch: Batch) -> Iterator[None]:
-        """Takes a first batch in small steps, so that a process can answer between them. Nobody may
-        be served before the end, for parts go out in portions. What else is to be settled
-        meanwhile is settled with it."""
+        """Takes a first batch in small steps, so that other tasks can run between them. No Envoy
+        may be served before the end, because parts are published in portions. Other changes that
+        arrive meanwhile are settled with it."""
         return self._taking(batch, portion=_PORTION)
 
     def _taking(self, batch: Batch, portion: int | None = None) -> Iterator[None]:
@@ -235,7 +237,7 @@ class Controller:
         while self._is_owed:
             self._is_owed = False
             yield from self._settling(portion)
-        self._is_taking = False  # only now: of what is left amid it, nothing may be published
+        self._is_taking = False  # only now: if this is cancelled before, nothing may be published
         self._tell_concerned()
 
     def _written(self, batch: Batch) -> Iterator[None]:
@@ -271,7 +273,7 @@ class Controller:
             yield
 
     def _awaited(self) -> list[Event]:
-        """The events that have waited for a configuration, once there is one."""
+        """The events that have waited for a configuration, as soon as there is one."""
         if self._waiting is None or not self._has_configuration():
             return []
         events, self._waiting = self._waiting, None
@@ -306,7 +308,7 @@ class Controller:
     def settle(self) -> None:
         """Brings every answer up to date, publishes what changed and notifies the status writer."""
         if self._is_taking:
-            self._is_owed = True  # when the batch has been taken
+            self._is_owed = True  # is done when the batch has been taken
             return
         with collections_later():
             for _ in self._settling():
@@ -343,7 +345,7 @@ class Controller:
     def _published(
         self, fleet: str, changed: list[resources.Change], portion: int
     ) -> Iterator[None]:
-        """Publishes so many changes at a time; that there are none opens a fleet."""
+        """Publishes `portion` changes at a time; an empty publication opens a fleet."""
         for start in range(0, max(1, len(changed)), max(1, portion)):
             self._publish(fleet, changed[start : start + portion])
             yield
@@ -354,8 +356,8 @@ class Controller:
             self._notify(concerned)
 
     def _settled(self) -> Iterator[Change | None]:
-        """All changes; what changes may write rows (a certificate that is used for the first time
-        may have expired already), and these change more."""
+        """All changes. A change may cause rows to be written (a certificate that is used for the
+        first time may have expired already), which cause further changes."""
         yield from self.engine.settling()
         while self._has_written:
             self._has_written = False
@@ -393,7 +395,7 @@ class Controller:
             self.fleets[name] = found
             return
         self.fleets.pop(name, None)
-        # A later fleet of that name must not inherit what was known of this one.
+        # A later fleet of that name must not inherit what was known about this one.
         self.engine.write(addresses.ASSIGNED, name, None)
         self.engine.write(addresses.CLUSTER_IPS, name, None)
         self.engine.write(fleets.PROBLEMS, name, None)

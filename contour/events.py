@@ -1,4 +1,4 @@
-"""What a provider says: which objects are there now, which are gone, and what is wrong with them.
+"""What a provider yields: which objects exist now, which are gone, and what is wrong with them.
 
 Providers (`contour.files`, `contour.kubernetes`) yield batches; `contour.controller` takes them.
 Neither knows the other.
@@ -13,7 +13,7 @@ from crds import kinds, meta
 
 
 class Event(NamedTuple):
-    """An object is there in this version; None: it is gone."""
+    """An object exists in this version; None: it is gone."""
 
     kind: kinds.Kind
     key: meta.NamespacedName
@@ -21,7 +21,7 @@ class Event(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What changed at one moment: apply all of it before answering from any of it."""
+    """What changed at one moment: apply all of it before you use any of it."""
 
     events: tuple[Event, ...]
     complaints: Mapping[Subject, tuple[Complaint, ...]]  # all of a subject; empty if none are left
@@ -31,5 +31,5 @@ class Batch(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing that a consumer knows has changed."""
+        """Whether nothing that a consumer knows has changed."""
         return not self.events and not self.complaints and not self.absent

@@ -1,7 +1,8 @@
 """Asks the resolver of this machine for Services without EndpointSlices (`dag.hostdns`).
 
-Each is asked for when it is first needed and again every few seconds, for the resolver tells no
-time to live. While a name does not resolve, attempts become rarer and the last addresses stay.
+Each is resolved when it is first needed and again every few seconds, since the resolver does not
+return a time to live. While a name does not resolve, attempts become rarer and the last addresses
+stay.
 """
 
 import asyncio
@@ -25,11 +26,11 @@ REFRESH = 5.0
 LONGEST_BACKOFF = 30.0
 """Seconds between two attempts that fail."""
 AT_ONCE = 16
-"""Names that are asked for at a time."""
+"""Names that are resolved at a time."""
 
 
 class Resolver:
-    """The Services of one process that are looked for by DNS."""
+    """The Services of one process that are resolved by DNS."""
 
     def __init__(
         self, engine: Engine, settle: Callable[[], None], lookup: Lookup | None = None
@@ -38,14 +39,14 @@ class Resolver:
         self._settle = settle
         self._lookup = lookup or looked_up
         self._known: dict[NamespacedName, Found | None] = {}
-        """What is told of those that are wanted; None: nothing yet."""
+        """What was found for each wanted Service; None: nothing yet."""
         self._queue = WorkQueue[NamespacedName]()
         self._is_running = False
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     def note(self, change: Change) -> bool:
-        """Learns which Services are to be looked for; whether rows were written. Is called while
-        the graph settles."""
+        """Takes the Services that are to be resolved. Returns whether rows were written. It is
+        called while the graph settles."""
         if change.query is not hostdns.wanted:
             return False
         service = change.key
@@ -57,7 +58,7 @@ class Resolver:
         return self._known.pop(service, None) is not None and self._write(service, Found())
 
     async def first(self, patience: float) -> None:
-        """Asks for every wanted Service once, before `run`, but for so many seconds at most."""
+        """Resolves every wanted Service once, before `run`, in at most so many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(patience), asyncio.TaskGroup() as tasks:
                 for service in tuple(self._known):
@@ -84,7 +85,7 @@ class Resolver:
         return False
 
     async def _look(self, service: NamespacedName) -> bool:
-        """Asks once, and tells what came of it; whether a name resolves."""
+        """Resolves a name once and writes the result. Returns whether the name resolves."""
         names, said = tuple(hostdns.names(service)), ""
         found: tuple[str, ...] = ()
         for name in names:
@@ -100,7 +101,7 @@ class Resolver:
 
     def _take(self, service: NamespacedName, found: tuple[str, ...], fault: str) -> None:
         if service not in self._known:
-            return  # no more, since it was asked for
+            return  # it is no longer wanted
         before = self._known[service]
         now = Found(found or (before.addresses if before else ()), fault)
         if now != before:
@@ -115,7 +116,7 @@ class Resolver:
 
 
 async def looked_up(name: str) -> tuple[str, ...]:
-    """What the resolver of this machine says."""
+    """The addresses of a name, from the resolver of this machine."""
     try:
         return _by_family(address for _, address in await lookups.addresses(name))
     except UnicodeError as error:
@@ -123,6 +124,7 @@ async def looked_up(name: str) -> tuple[str, ...]:
 
 
 def _by_family(found: Iterable[str]) -> tuple[str, ...]:
-    """Those of IPv4, else those of IPv6: both lead to the same, which may listen on one only."""
+    """The IPv4 addresses, else the IPv6 addresses: both lead to the same server, which may listen
+    on only one of them."""
     every = sorted({it for it in found if "%" not in it})
     return tuple(it for it in every if ":" not in it) or tuple(every)

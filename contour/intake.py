@@ -1,10 +1,10 @@
-"""What becomes of an event: a row in the graph's tables, or a reason why the old row stays.
+"""Turns an event into a row of the graph's tables, or into a reason why the old row stays.
 
-History lives here and not in the rules, which know none. A Secret whose new certificate cannot
-serve does not replace one that can, and a ContourConfiguration with an error does not replace one
-without; nor does its deletion, if it is the one that the process was told to follow. An EnvoyProxy
-with an error does not either, nor does a policy that cannot be read. The last good version keeps
-serving, and the user is told. Everything else becomes a row as it is.
+History is kept here, not in the rules. A Secret whose new certificate is unusable does not replace
+a usable one, and a ContourConfiguration with an error does not replace a valid one. The same holds
+for an EnvoyProxy with an error and for a policy that cannot be read, and for the deletion of the
+ContourConfiguration that the process follows. The last good version stays in force, and the status
+says so. Everything else becomes a row as it is.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ from dag.references import parsing, secrets
 
 
 def parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
-    """ContourConfigurations, and everything else: what it means depends on them."""
+    """ContourConfigurations, and all other events, whose meaning depends on them."""
     configurations: list[Event] = []
     others: list[Event] = []
     for event in events:
@@ -37,7 +37,8 @@ def parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
 
 
 def write(engine: Engine, kind: Kind, key: NamespacedName, new: Any | None) -> str | None:
-    """Writes an object, or its absence; the reason if its last good version stays instead."""
+    """Writes an object, or its absence. Returns the reason if its last good version stays
+    instead."""
     if foreign.is_foreign(kind):
         engine.write(
             foreignobjects.OBJECTS, nodes.ForeignKey(kind.group, foreign.name(kind), *key), new
@@ -54,7 +55,7 @@ def write(engine: Engine, kind: Kind, key: NamespacedName, new: Any | None) -> s
 
 
 def _loss(engine: Engine, kind: Kind, key: NamespacedName) -> str | None:
-    """Why an object must not go."""
+    """Why an object stays although it was deleted; None if it does not."""
     is_followed = engine.row(tables.CONFIGURATION_NAME, ()) == key
     if kind.model is ContourConfiguration and is_followed:
         return "it was deleted; its last settings stay in force until the next start"
@@ -62,7 +63,7 @@ def _loss(engine: Engine, kind: Kind, key: NamespacedName) -> str | None:
 
 
 def _fault(found: Any | None) -> str | None:
-    """Why an object must not replace one without fault."""
+    """Why an object must not replace a valid one; None if it may."""
     match found:
         case Secret(type="kubernetes.io/tls"):
             pair = secrets.checked(found)
@@ -80,7 +81,7 @@ def _fault(found: Any | None) -> str | None:
 
 
 def _expiry(chain: bytes) -> str | None:
-    """The graph has no clock: a certificate may be over without anything having changed."""
+    """The graph has no clock: a certificate may have expired although no object has changed."""
     end = parsing.certificates(chain)[0].not_valid_after_utc
     return f"the certificate expired on {end:%Y-%m-%d %H:%M} UTC" if end < _now() else None
 

@@ -1,6 +1,6 @@
 """An operation of a JSON patch (RFC 6902), applied to a document within limits.
 
-Every `copy` can double a document, so its size is looked at after each of them.
+Every `copy` can double the document, so its size is checked after each operation.
 """
 
 import json
@@ -19,8 +19,9 @@ class NotAppliedError(Exception):
 
 
 def check(operation: Raw) -> None:
-    """Raises NotAppliedError if an operation lacks what its op needs, or has what that does not
-    take. An API server cannot check this: its rules see no field of any type."""
+    """Raises NotAppliedError if an operation lacks a field that its op needs, or has one that it
+    does not take. The API server cannot check this: validation rules cannot read fields of any
+    type."""
     op = operation["op"]
     if ("value" in operation) != (op in _WITH_VALUE):
         raise NotAppliedError("value must be set for add, replace and test, and for no other op")
@@ -29,8 +30,8 @@ def check(operation: Raw) -> None:
 
 
 def applied(document: object, operation: Raw, longest: int) -> object:
-    """The document after the operation, which has been checked; the document itself may change.
-    Raises NotAppliedError; also if it has more characters than `longest` afterwards."""
+    """The document after an operation that has been checked; `document` itself may be modified.
+    Raises NotAppliedError, also if the result has more characters than `longest`."""
     try:
         result: object = jsonpatch.apply_patch(document, [operation], in_place=True)
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:

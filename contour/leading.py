@@ -1,6 +1,7 @@
 """What a replica does while it leads: statuses, Events, finalizers, and the fleets of Envoys.
 
-All of it writes with a client that asks the clock whether this replica leads (`kube.leading`).
+All of it writes with a client that checks before each write whether this replica still leads
+(`kube.leading`).
 """
 
 import asyncio
@@ -45,17 +46,18 @@ _OPT_IN = frozenset(it.kind for it in ASKED_FOR)
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """How this replica counts for RateLimitFilters while it leads, where there is no Redis."""
+    """How this replica counts requests for RateLimitFilters while it leads, where there is no
+    Redis."""
 
     control_plane: str = "127.0.0.1:8001"
     """The xDS server of this replica."""
     listen: str = f"127.0.0.1:{PORT}"
-    """Where Envoys ask, as gRPC writes it."""
+    """The address on which it listens for Envoys, in gRPC's notation."""
     site: Site = field(default_factory=Site)
-    """Where they reach that."""
+    """The address at which Envoys reach it."""
 
     def process(self, wanted: Process | None) -> child.Child | None:
-        """What runs; None: nothing."""
+        """The process to run; None: none."""
         if wanted is None:
             return None
         return child.Child(self.control_plane, self.listen, settings=given.settings(wanted))
@@ -77,7 +79,7 @@ class Parts:
 
 
 class Leader:
-    """Made once; leads for any number of terms."""
+    """Leads whenever this replica is elected, for any number of terms."""
 
     def __init__(
         self,
@@ -139,7 +141,7 @@ class Leader:
             await asyncio.wait((self._campaign,))
 
     def _answer(self, subject: ObjectRef, newest: int) -> Answer | None:
-        """Nothing is said where somebody else speaks."""
+        """None where another controller writes the statuses."""
         if subject.kind in _OPT_IN and not self.revisions.may_write(subject.namespace):
             return None
         return self._answers(subject, newest)
@@ -155,7 +157,7 @@ class Leader:
     # What has changed.
 
     def on_answers(self, subjects: Collection[ObjectRef]) -> None:
-        """The status of these objects may have to say something else."""
+        """The statuses of these objects may have to change."""
         self.writer.changed(subjects)
         self.finalizers.notice(subjects)
         self._announcements.notice(subjects)
@@ -166,11 +168,11 @@ class Leader:
         self.finalizers.notice((subject,))
 
     def on_envoy_config(self, key: NamespacedName) -> None:
-        """The revisions of an EnvoyConfig, or what is served of them, may have changed."""
+        """The revisions of an EnvoyConfig, or which of them is served, may have changed."""
         self.revisions.notice(key)
 
     def on_addresses(self, found: tuple[Address, ...]) -> None:
-        """Clients reach the shared fleet elsewhere."""
+        """The addresses of the shared fleet have changed."""
         self.writer.notice(self._answers.relocate(found))
 
     def on_fleets(self) -> None:
@@ -211,7 +213,8 @@ class Leader:
             collector.resign()
 
     async def _after_reports(self) -> None:
-        """Waits for the Envoys of the other replicas before it writes what may depend on them."""
+        """Waits for the reports of the other replicas before it writes statuses that may depend on
+        them."""
         await self._parts.collector.assembled()
         for it in self._parts.following.instance.witnesses.values():
             it.refresh()
@@ -231,12 +234,12 @@ class Leader:
         )
 
     def _is_finalizer_wanted(self, subject: ObjectRef) -> bool | None:
-        """None while nothing is served yet: then it cannot be said."""
+        """None while nothing is served yet, because it is not known then."""
         engine = self._parts.controller.engine
         return wanted.is_wanted(engine, subject) if self._is_serving() else None
 
     def _is_serving(self) -> bool:
-        """Whether everything has been read, and is served."""
+        """Whether everything has been read and is served."""
         return self._parts.controller.is_configured and bool(self._parts.server.ports)
 
     def _uid(self, subject: ObjectRef) -> str:

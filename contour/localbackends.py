@@ -1,4 +1,4 @@
-"""What `contour run --backend` says: addresses of this machine for Services."""
+"""The option `--backend` of `contour run`: addresses of this machine for Services."""
 
 import re
 from collections.abc import Iterable, Mapping

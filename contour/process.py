@@ -1,8 +1,8 @@
-"""How a process of ours lives: until it is told to stop, or one of its activities fails.
+"""Runs a process until it is told to stop, or until one of its activities fails.
 
-For `contour run` and `contour serve` alike. What is to end depends on what came before it, and
-whoever waits for us does not wait for ever: the kubelet kills after its grace. So each step of the
-end has its seconds; one that fails or takes longer is told and left behind.
+For `contour run` and `contour serve`. A shutdown has steps in a fixed order, and it must not take
+too long: the kubelet kills the process after the grace period. So each step has a time limit; one
+that fails or takes longer is logged and skipped.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Step(NamedTuple):
-    """One thing to end."""
+    """One step of a shutdown."""
 
     name: str
     end: Callable[[], Awaitable[None]]
@@ -28,7 +28,8 @@ async def until(
     activities: Iterable[Coroutine[object, object, None]],
     endings: Sequence[Step] = (),
 ) -> None:
-    """Runs the activities until one of them fails, or we are told to stop and have taken leave."""
+    """Runs the activities until one of them fails, or until `stopped` is set; then takes the steps
+    of the shutdown."""
     async with asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(it) for it in activities]
         await stopped.wait()
@@ -52,7 +53,8 @@ async def _take(step: Step) -> None:
 
 @contextmanager
 def without_collections() -> Generator[None]:
-    """What the first build makes lives as long as the process: no collection looks at it again.
+    """Keeps the garbage collector away from what the first build makes, which lives as long as the
+    process.
 
     At 10,000 hosts a full collection would stop everything for a quarter of a second.
     """
@@ -66,8 +68,8 @@ def without_collections() -> Generator[None]:
 
 @contextmanager
 def collections_later() -> Generator[None]:
-    """For a pass over the graph, which makes no circles and keeps nearly all that it makes: one
-    collection comes after it, in place of hundreds amid it that find nothing."""
+    """For a pass over the graph, which makes no reference cycles and keeps nearly all that it
+    makes: one garbage collection after it replaces hundreds during it that would find nothing."""
     was_collecting = gc.isenabled()
     gc.disable()
     try:

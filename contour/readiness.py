@@ -15,7 +15,7 @@ def readiness(
     server: Server,
     currency: Currency,
 ) -> health.Readiness:
-    """By what has to be there, in the order in which it comes."""
+    """The conditions for readiness, in the order in which they become true."""
     return health.Readiness(
         {
             "cluster": lambda: _unlisted(cluster),
@@ -27,7 +27,7 @@ def readiness(
 
 
 def unconfigured(controller: Controller, configuration: NamespacedName) -> str:
-    """Why there is no configuration that could be served; empty if there is one."""
+    """Why there is no configuration to serve; empty if there is one."""
     if controller.is_configured:
         return ""
     subject = ObjectRef("ContourConfiguration", *configuration)

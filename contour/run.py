@@ -46,33 +46,34 @@ from showing import signals
 
 XDS_SOCKET = "xds.sock"
 REVISIONS = "revisions.sqlite"
-"""In the state directory: the revisions of EnvoyConfigs."""
+"""The file in the state directory with the revisions of EnvoyConfigs."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What the command line says."""
+    """The options of the command line."""
 
     paths: Sequence[Path] = ()
     address: str = "127.0.0.1"
     port_map: tuple[tuple[int, int], ...] = ()
     moved_ports: tuple[tuple[int, int], ...] = ()
-    """Ports that are moved although nobody asked for it."""
+    """Ports that are moved although no option says so."""
     controller_name: str | None = None
     backends: Mapping[NamespacedName, tuple[Endpoint, ...]] = field(
         default_factory=dict[NamespacedName, tuple[Endpoint, ...]]
     )
     """Addresses of Services that need no EndpointSlice."""
     asks_dns: bool = True
-    """Services without EndpointSlices are looked for by the DNS of this machine."""
+    """Whether Services without EndpointSlices are resolved by the DNS of this machine."""
     certifies: bool = False
-    """Hosts that want TLS and whose Secret is missing get a certificate of a local authority."""
+    """Whether hosts with TLS whose Secret is missing get a certificate of a local authority."""
     lenient: bool = False
-    """Unknown fields of manifests are warnings."""
+    """Whether unknown fields of manifests are only warnings."""
     bootstrap: CustomBootstrap | None = None
-    """With what Envoy starts; it wins over that of a ContourConfiguration."""
+    """The bootstrap of `--bootstrap`; it takes precedence over that of a ContourConfiguration."""
     dashboard_port: int | None = None
-    """On the loopback address; 0: none; None: the usual one, or a free one if that is taken."""
+    """Its port on the loopback address; 0: no dashboard; None: the usual port, or a free one if
+    that is taken."""
     source: Source | None = None
     """The file that has the configuration; None: a ContourConfiguration among the manifests."""
     envoy: host.EnvoyOptions = field(default_factory=host.EnvoyOptions)
@@ -98,19 +99,19 @@ class Running(NamedTuple):
     resolver: hostdns.Resolver
     source: Source | None
     fleets_turned: asyncio.Event
-    """Set when there are to be other fleets."""
+    """Set when the wanted fleets have changed."""
     counting: child.Keeper
     """Runs the rate limit service while a route names a RateLimitFilter."""
 
     def completed(self, batch: Batch) -> Batch:
-        """A batch of the manifests, with the Secrets that are made for it, and without another
-        configuration than that of the file."""
+        """A batch of the manifests, with the Secrets that are made for it; if a file has the
+        configuration, without any other configuration."""
         alone = batch if self.source is None else self.source.alone(batch)
         return alone if self.keeper is None else self.keeper.completed(alone)
 
     def take_first(self, batch: Batch) -> None:
-        """Puts in everything that was read at the start, with the configuration of the file. Raises
-        UnusableFileError if there is another one."""
+        """Takes everything that was read at the start, with the configuration of the file. Raises
+        UnusableFileError if there is another configuration."""
         found = batch if self.source is None else self.source.first(batch)
         self.revisions.restore()
         self.instance.take(found if self.keeper is None else self.keeper.completed(found))
@@ -148,7 +149,7 @@ async def _run(
 def _start(
     directory: state.StateDirectory, controller: Controller, options: RunOptions
 ) -> localbootstrap.Start | None:
-    """With what the shared Envoy starts; None if all Envoys are those of Gateways."""
+    """The bootstrap of the shared Envoy; None if all Envoys are those of Gateways."""
     if DEFAULT_FLEET not in controller.fleets:
         return None
     return localbootstrap.start(directory, XDS_SOCKET, controller, options.bootstrap)
@@ -157,11 +158,11 @@ def _start(
 _PATIENCE = 2.0
 """Seconds that the start may wait for the DNS of this machine."""
 _SIGNALS = 0.01
-"""Seconds in which signals are seen that came while everything was read."""
+"""Seconds for the event loop to see signals that came while everything was read."""
 
 
 def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
-    # Envoy is our child and has nobody else to ask: its connection may grow old.
+    # Envoy is our child process and has no other control plane: its connection may have any age.
     server = Server((f"unix:{directory.socket(XDS_SOCKET)}",), limits=Limits(connection_age=0))
     manifests = files.Manifests(options.paths, lenient=options.lenient)
     concerned = news.Concerned()
@@ -262,7 +263,7 @@ def _shared(
 
 
 def _own_pages(options: RunOptions) -> dict[str, Callable[[], object]]:
-    """What only `contour run` tells: how it was started."""
+    """Pages that only `contour run` has: how it was started."""
     return {
         "manifests": lambda: _paths(options),
         "backends": lambda: localbackends.written(options.backends),
@@ -270,12 +271,13 @@ def _own_pages(options: RunOptions) -> dict[str, Callable[[], object]]:
 
 
 def _paths(options: RunOptions) -> list[dict[str, str]]:
-    """The manifests that are followed; who asks may be in another directory."""
+    """The manifests that are followed, as absolute paths: the asking command may run in another
+    directory."""
     return [{"path": str(it.absolute())} for it in options.paths]
 
 
 def _counter(directory: state.StateDirectory, controller: Controller) -> child.Child | None:
-    """The rate limit service as it is to run now; None: not at all."""
+    """The rate limit service that should run now; None: none."""
     found = controller.engine.answer(ratelimitservice.process, ())
     if found is None:
         return None
@@ -299,7 +301,7 @@ async def _follow_file(running: Running) -> None:
 
 
 async def _renew(running: Running) -> None:
-    """Replaces certificates that were made here, before they expire."""
+    """Replaces certificates that this process has made, before they expire."""
     while running.keeper is not None:
         await asyncio.sleep(_RENEWALS)
         batch = running.keeper.renewed()
@@ -308,7 +310,7 @@ async def _renew(running: Running) -> None:
 
 
 _RENEWALS = 3600
-"""Seconds between two looks for certificates to be renewed."""
+"""Seconds between two checks for certificates to renew."""
 
 
 def _dashboards(

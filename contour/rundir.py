@@ -1,6 +1,6 @@
-"""Where a run on this machine keeps its state, and how others find its sockets there.
+"""The state directory of a run on this machine, and how commands find its sockets there.
 
-For `contour run` and for those who ask it: nothing is imported for that but the standard library.
+For `contour run` and for commands that ask it, so only the standard library is imported.
 """
 
 import os
@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 SOCKETS = "sockets"
-"""The link in a state directory to another directory that has the sockets, where there is one."""
+"""A link in a state directory to another directory with the sockets, where there is one."""
 
 INSPECTION = "inspect.sock"
 """The name of the socket that answers `contour status` and `contour config`."""
 
 
 def default_path(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where a run that names no directory keeps its state, and where `contour status` looks."""
+    """The default state directory, in which `contour status` also looks."""
     if (runtime := environment.get("XDG_RUNTIME_DIR")) and Path(runtime).is_dir():
         return Path(runtime, "contour")
     return Path(tempfile.gettempdir(), f"contour-{os.geteuid()}")

@@ -1,8 +1,9 @@
 """`contour serve`: one replica of an instance in a Kubernetes cluster.
 
-Everything is listed, and the ContourConfiguration is there, before the xDS port opens: no Envoy is
-ever told less than it has. Every replica serves, only the one that leads writes; what depends on
-Envoys waits until the others have told of theirs. Told to stop, it frees the Lease first.
+The xDS port opens when all objects are listed and the ContourConfiguration is there, so that no
+Envoy gets less than it has. Every replica serves; only the leader writes. Statuses that depend on
+Envoys wait for the reports of the other replicas. When told to stop, a replica first frees the
+Lease.
 """
 
 import asyncio
@@ -57,7 +58,7 @@ _SOME = 5_000
 """Events that are counted at a time."""
 
 _PATIENCE = 3.0
-"""Seconds that a start waits for the key sets of before, beyond the rest."""
+"""Seconds that a start also waits for the stored key sets."""
 
 BUILD = metadata.version("contour-ingress")
 
@@ -72,23 +73,23 @@ class Election:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     access: Access
     configuration: NamespacedName
     address: str
     """Where xDS is served: `host:port`."""
     advertised: str
-    """The same, as the other replicas reach it."""
+    """The address at which other replicas reach it."""
     tls: credentials.Files | None
     fleet_service: NamespacedName
     """The Service in front of Envoy, whose name is in the certificates of Envoys."""
     release: Release
-    """What the fleets are of that we keep."""
+    """The release to which the fleets that we keep belong."""
     source: Source | None = None
-    """The file that has the configuration; None: the object in the cluster has it."""
+    """The file with the configuration; None: it is in an object of the cluster."""
     state: Path | None = None
-    """The directory of what outlives the process; None: nothing does."""
+    """The directory for files that outlive the process; None: there are none."""
     scope: Scope = field(default_factory=Scope)
     counting: Counting = field(default_factory=Counting)
     limits: Limits = field(default_factory=Limits)
@@ -98,18 +99,18 @@ class Options:
     sites: Mapping[page_settings.Purpose, page_settings.ListenAddress] = field(
         default_factory=lambda: page_settings.USUAL
     )
-    """Where the pages are if the configuration does not say it."""
+    """Where the pages are served unless the configuration says otherwise."""
 
     @property
     def patience(self) -> float:
-        """Seconds without an answer of the API server, after which nobody may lead any more: so
-        long is what was known trusted."""
+        """Seconds without an answer of the API server after which a leader has to stop; as long as
+        that, known objects count as current."""
         return (self.election.timing if self.election else KUBERNETES).renew_deadline
 
 
 async def serve(options: Options) -> None:
     """Serves until SIGTERM or SIGINT. Raises `kube.credentials.AccessError`, OSError, and
-    `configfile.source.UnusableFileError` if there is a configuration beside the file."""
+    `configfile.source.UnusableFileError` if there is another configuration beside the file."""
     stopped = signals.StopSignals().stopped
     if options.tls is not None:
         options.tls.stamp()
@@ -120,7 +121,7 @@ async def serve(options: Options) -> None:
 
 
 class Replica:
-    """The parts, and what flows between them."""
+    """The parts of a replica, and how they are connected."""
 
     def __init__(self, client: Client, options: Options) -> None:
         self.options = options
@@ -137,7 +138,7 @@ class Replica:
         self.currency = _currency(client, self.cluster, options.patience)
         self.shedding = Shedding(lambda: self.currency.lack, self.server)
         self.reports: list[FleetReports] = []
-        self._turn = asyncio.Lock()  # of those who take batches
+        self._turn = asyncio.Lock()  # held by the task that takes a batch
         self.key_sets = SharedStore(client, options.release)
         self.instance = Instance(
             self.server,
@@ -175,7 +176,7 @@ class Replica:
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
-        """The pages are there from the start, so that they tell what the replica waits for."""
+        """Serves the pages from the start, so that they show what the replica waits for."""
         await self._place_pages()
         try:
             yield
@@ -184,7 +185,7 @@ class Replica:
             await self._listeners.close()
 
     def activities(self) -> tuple[Coroutine[object, object, None], ...]:
-        """Everything that goes on at once, for ever."""
+        """All activities, which run concurrently and never end."""
         leaders = reporting.addresses(self.leadership.leaders())
         return (
             self.cluster.run(),
@@ -212,7 +213,8 @@ class Replica:
         await self.leader.resign()
 
     async def _serve(self) -> None:
-        """event → write → settle → publish, for ever; the port opens when there is a whole."""
+        """event → write → settle → publish, for ever; the port opens when the configuration is
+        complete."""
         source = self.options.source
         with process.without_collections():
             batch = await self.cluster.initial()
@@ -253,8 +255,8 @@ class Replica:
             log.info("serving xDS on %s", self.options.address)
 
     async def _follow_extension_kinds(self) -> None:
-        """Follows the kinds that extensions bring; before anybody is served, all of them are
-        there."""
+        """Follows the kinds of objects of extensions; before any Envoy is served, all of them are
+        listed."""
         found = [foreign.kind(*it) for it in self.controller.extension_kinds]
         self.cluster.extension_kinds.follow(found)
         if found and not self.server.ports:
@@ -262,7 +264,7 @@ class Replica:
             await self._build(self.cluster.pending())
 
     def _on_extension_kind(self, kind: Kind, fault: str) -> None:
-        """The objects of a kind can be read, or not any more."""
+        """Takes why the objects of a kind cannot be read; empty if they can."""
         key = nodes.ForeignKind(kind.group, kind.versions[0], foreign.name(kind))
         self.controller.engine.write(foreignobjects.FAULTS, key, fault or None)
         self.controller.settle()
@@ -275,7 +277,8 @@ class Replica:
         return found.namespaces or (self.options.configuration.namespace,)
 
     async def _build(self, batch: Batch) -> None:
-        """The same, of thousands of objects, and nobody is served yet: the pages still answer."""
+        """Takes a batch, perhaps of thousands of objects, while no Envoy is served yet: the pages
+        still answer."""
         engine = self.controller.engine
         with process.without_collections():
             for start in range(0, len(batch.events), _SOME):
@@ -292,7 +295,7 @@ class Replica:
         self.controller.report_process_errors(faults)
 
     def _leader_status(self) -> LeaderStatus:
-        """For those who report to us."""
+        """The answer to replicas that report to us."""
         peers = (self.options.advertised, *self.collector.addresses)
         is_leader = self.leadership.is_leader()
         return self.currency.leader_status(is_leader=is_leader, build=BUILD, peers=peers)
@@ -302,7 +305,7 @@ class Replica:
         self.currency.take(found, is_comparable=is_comparable)
 
     def _on_fleet(self, reports: FleetReports) -> None:
-        """A fleet is new."""
+        """Takes a new fleet."""
         fleet = self.server.fleet(reports.fleet)
         fleet.identities = _identities(reports.fleet, self.options.fleet_service)
         self.reports.append(reports)
@@ -310,7 +313,7 @@ class Replica:
         self.reporter.add(reports)
 
     def _on_node(self, witness: Witness, is_there: bool) -> None:
-        """Envoys of a node ID are served something, or nothing any more."""
+        """A node ID is served, or (not `is_there`) no longer served."""
         for it in (self.collector, self.reporter):
             it.add(witness) if is_there else it.remove(witness.fleet)
         witness.is_everyone = self._hears_everyone
@@ -349,7 +352,7 @@ def _shown(of: Replica) -> observation.Shown:
 
 
 def _identities(fleet: str, service: NamespacedName) -> frozenset[str]:
-    """The names in certificates that may see a fleet; those of the shared one by its Service."""
+    """The certificate names that may see a fleet; for the shared one, those of its Service."""
     if fleet == DEFAULT_FLEET:
         return frozenset(identities.fleet(service.name, service.namespace))
     namespace, _, name = fleet.partition("/")
@@ -357,7 +360,7 @@ def _identities(fleet: str, service: NamespacedName) -> frozenset[str]:
 
 
 def _place(of: Replica) -> None:
-    """Says which instance it is, in which cluster, and what it shares with other replicas."""
+    """Tells the parts which instance this is, and what it shares with other replicas."""
     controller, options, reporter = of.controller, of.options, of.reporter
     controller.follow(options.configuration)
     controller.engine.write(counting.PROVISIONED, (), provisioned(options.release))

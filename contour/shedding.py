@@ -1,8 +1,8 @@
-"""Sends Envoys to replicas that are current, while this one is not.
+"""Moves Envoys to replicas that are current, while this one is not.
 
-First the Service has to know: an Envoy that is let go before comes back here. Then they are let go
-a few at a time, for each of them asks whoever takes it for all that it has missed. Who comes back
-all the same is let go again.
+First the Service has to notice that this replica is not ready; otherwise a disconnected Envoy would
+come back here. Then Envoys are disconnected a few at a time, since each asks its new replica for
+all that it has missed. An Envoy that comes back nevertheless is disconnected again.
 """
 
 import asyncio
@@ -14,18 +14,18 @@ log = logging.getLogger(__name__)
 
 
 class Pace(NamedTuple):
-    """Seconds, but for `steps`."""
+    """All values but `steps` are seconds."""
 
     look: float = 1.0
     notice: float = 6.0
     """Until the Service has noticed that we are not ready: two probes, two seconds apart, that may
     take one second each (`provisioning/templates/control_plane.yaml.j2`)."""
     steps: int = 10
-    """In which all Envoys are let go; one at least each time."""
+    """The number of steps in which all Envoys are disconnected, at least one in each."""
 
 
 class Holder(Protocol):
-    """Who has the Envoys; `contour.xds.server.Server`."""
+    """The server of the Envoys; `contour.xds.server.Server`."""
 
     @property
     def connections(self) -> int:
@@ -33,19 +33,19 @@ class Holder(Protocol):
         ...
 
     def let_go(self, number: int) -> int:
-        """Ends the connections of so many Envoys; how many there were."""
+        """Ends the connections of `number` Envoys. Returns how many there were."""
         ...
 
 
 class Shedding:
-    """Lets Envoys go for as long as something is lacking here that another replica has."""
+    """Disconnects Envoys for as long as this replica lacks something that another replica has."""
 
     def __init__(self, lack: Callable[[], str], holder: Holder, pace: Pace | None = None) -> None:
         self._lack = lack
         self._holder = holder
         self.pace = pace or Pace()
         self.shed = 0
-        """Envoys that were let go, ever."""
+        """How many Envoys have been disconnected since the start."""
 
     async def run(self) -> None:
         """Never ends."""
@@ -62,7 +62,7 @@ class Shedding:
                 log.info("this replica is up to date again")
 
     async def _until_current(self) -> None:
-        """Returns when nothing is lacking any more."""
+        """Disconnects Envoys; returns when this replica is current again."""
         left, step = self.pace.notice, 0
         while self._lack():
             await asyncio.sleep(self.pace.look)

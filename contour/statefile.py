@@ -1,6 +1,6 @@
 """SQLite files in the state directory of a run: what one process leaves for the next.
 
-A file that cannot be read is begun anew: what is kept there makes a restart better, and a start
+A file that cannot be read is replaced by a new one: its content improves a restart, but a start
 does not depend on it. Only the owner of the file may read it.
 """
 
@@ -12,9 +12,9 @@ log = logging.getLogger(__name__)
 
 
 def opened(path: Path, schema: str, table: str, what: str) -> sqlite3.Connection | None:
-    """The file with this table; a new one in place of one that cannot be read.
+    """Opens the file with this table, or a new one in place of one that cannot be read.
 
-    `what` says what is kept there, in the plural. None, with a warning, if there can be no file.
+    `what` names its content for messages, in the plural. None, with a warning, if that fails.
     """
     for _ in range(2):
         try:

@@ -1,4 +1,4 @@
-"""Long work on the event loop, in turns with everything else that goes on there."""
+"""Runs long work on the event loop in small steps, so that other tasks get their turn."""
 
 import asyncio
 import time
@@ -8,13 +8,13 @@ from typing import TypeVar
 T = TypeVar("T")
 
 _TURN = 0.005
-"""Seconds of work between two looks at what else there is, and half of what one look may hold up:
-the step that goes on when they are over takes some more. An answer to a probe takes several looks:
-to accept a connection, to read the request, to write the answer."""
+"""Seconds of work before other tasks get a turn: half of what one wait may take, because the step
+that is running at that time has to end first. The answer to a probe needs several turns: to accept
+a connection, to read the request, to write the answer."""
 
 
 async def take(steps: Iterable[object]) -> None:
-    """Goes through all steps; between two of them, others may have a turn."""
+    """Takes all steps; between them, other tasks get a turn."""
     until = time.monotonic() + _TURN
     for _ in steps:
         if time.monotonic() >= until:
@@ -24,7 +24,7 @@ async def take(steps: Iterable[object]) -> None:
 
 
 async def collected(steps: Iterable[T | None]) -> list[T]:
-    """What all steps found, None where one found nothing; others have their turn in between."""
+    """What the steps found (None: nothing); between them, other tasks get a turn."""
     found: list[T] = []
     await take(_kept(steps, found))
     return found
