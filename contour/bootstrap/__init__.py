@@ -1,8 +1,8 @@
-"""The configuration an Envoy starts with: everything it must know before it hears from xDS.
+"""The bootstrap of an Envoy: everything that it must know before it is configured by xDS.
 
-For `contour run`, which starts an Envoy of its own, for `contour bootstrap`, which prints it for an
-Envoy someone else starts, and for the pods of a managed fleet. Pure: settings in, a document out.
-Listeners, clusters and certificates of users come over xDS and are elsewhere.
+For `contour run`, which starts an Envoy itself, for `contour bootstrap`, which prints it for an
+Envoy that somebody else starts, and for the pods of a managed fleet. Pure: settings in, a document
+out. Listeners, clusters and certificates of users come over xDS.
 """
 
 from contour.bootstrap.assembly import document, message, text

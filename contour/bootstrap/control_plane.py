@@ -1,12 +1,14 @@
-"""How Envoy reaches the control plane: one incremental ADS stream over a watched connection.
+"""How Envoy reaches the control plane: one incremental ADS stream over a connection with
+keepalives.
 
-Reconnecting backs off from 0.2 s to 2 s: after an outage of 25 s the new configuration was there in
-1.2 s, where Envoy's default of up to 30 s took 17. The keepalive finds a frozen control plane in
-8 s; without it the stream hangs for good.
+The backoff of reconnections is 0.2 s to 2 s: after an outage of 25 s the new configuration arrived
+within 1.2 s; with Envoy's default of up to 30 s it took 17 s. The keepalive detects a frozen
+control plane within 8 s; without it the stream hangs for ever.
 
 Other control planes are asked for names of their authorities, over connections of the same kind.
-Envoy does that where a reference to such a name says no source (`config_sources`), and behind a
-feature flag (`FEDERATION`): without it Envoy 1.40 ends with "Missing config source specifier".
+Envoy does that where a reference to such a name has no config source (`config_sources`), and only
+with a feature flag (`FEDERATION`): without it Envoy 1.40 exits with "Missing config source
+specifier".
 """
 
 import ipaddress
@@ -53,7 +55,7 @@ def dynamic_resources(given: settings.Settings) -> bootstrap_pb2.Bootstrap.Dynam
 
 
 def config_sources(given: settings.Settings) -> list[config_source_pb2.ConfigSource]:
-    """Who is asked for the names of other authorities."""
+    """The sources for the names of other authorities."""
     return [
         config_source_pb2.ConfigSource(
             authorities=[authority_pb2.Authority(name=it)],
@@ -113,16 +115,17 @@ def _aggregated() -> config_source_pb2.ConfigSource:
     return config_source_pb2.ConfigSource(
         ads=config_source_pb2.AggregatedConfigSource(),
         resource_api_version=_V3,
-        # Zero is for ever: an Envoy that has heard nothing is not ready, instead of ready and
-        # answering 404 to everybody.
+        # Zero means for ever: without a first response Envoy is not ready, instead of ready and
+        # answering 404 to every request.
         initial_fetch_timeout=duration_pb2.Duration(),
     )
 
 
 def runtime_source() -> config_source_pb2.ConfigSource:
-    """The runtime, too: limits of connections stand there, so Envoy does not begin without it.
+    """The runtime comes by ADS, too.
 
-    A control plane that has none answers that there is none, and Envoy goes on.
+    It contains connection limits, so Envoy does not start to serve without it. A control plane that
+    has none says so, and Envoy goes on.
     """
     return _aggregated()
 

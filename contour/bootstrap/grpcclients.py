@@ -1,8 +1,8 @@
 """The bootstrap of a gRPC application that gets its configuration by xDS (gRFC A27, A47).
 
-gRPC reads it as strict JSON from the file that `GRPC_XDS_BOOTSTRAP` names. Servers stand in the
-order in which they are tried. The top-level list is needed even where every authority has a list of
-its own; it is asked for names without authority.
+gRPC reads it as strict JSON from the file that `GRPC_XDS_BOOTSTRAP` names. Servers are listed in
+the order in which they are tried. The top-level list is needed even where every authority has a
+list of its own; it is asked for names without authority.
 """
 
 import json
@@ -17,7 +17,7 @@ from provisioning import identities
 Json: TypeAlias = "str | list[Json] | dict[str, Json]"
 
 REFRESH = "60s"
-"""How often gRPC looks whether its files have changed; without it renewed ones are not read."""
+"""How often gRPC checks whether its files have changed; without it, renewed files are not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Files:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrpcClient:
-    """One application: who it is, and whom it asks."""
+    """One application: its identity, and the control planes that it asks."""
 
     node: str
     """Shown by `contour config` (`node.id`)."""
@@ -43,11 +43,12 @@ class GrpcClient:
     authorities: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """The addresses of each authority. The first authority is asked for targets without one."""
     files: Files | None = None
-    """Absent: no TLS, which only a Unix socket or a loopback address deserves."""
+    """Absent: no TLS, which is safe only on a Unix socket or a loopback address."""
     zone: str = ""
-    """Where it is (`node.locality.zone`); empty: it does not say."""
+    """The zone that it reports (`node.locality.zone`); empty: none."""
     server: str = ""
-    """What its servers ask for, before their address; empty: it serves nothing by xDS."""
+    """The beginning of the resource names for which its servers ask, before their address; empty:
+    it has no servers with xDS."""
 
 
 def text(given: GrpcClient) -> str:

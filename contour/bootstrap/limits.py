@@ -1,4 +1,4 @@
-"""What one Envoy may use: memory, connections, regex size, and how many statistics it keeps.
+"""Limits of one Envoy: memory, connections, the size of regular expressions, and statistics.
 
 Follows Envoy's guide "Configuring Envoy as an edge proxy". The limits of a single listener or route
 come over xDS and are elsewhere.
@@ -28,7 +28,7 @@ _HEAP_ACTIONS = {
     "envoy.overload_actions.stop_accepting_requests": 0.95,
     "envoy.overload_actions.stop_accepting_connections": 0.98,
 }
-"""From cheap to drastic, as the share of the heap that is used."""
+"""From harmless to drastic, each at a used share of the heap."""
 
 
 def overload(given: settings.Settings) -> overload_pb2.OverloadManager:
@@ -59,9 +59,10 @@ def _add_heap(result: overload_pb2.OverloadManager, size: int) -> None:
 
 
 def runtime(given: settings.Settings) -> bootstrap_pb2.LayeredRuntime:
-    """What the control plane says, and above it what nobody changes while Envoy runs.
+    """The layer of the control plane, and above it the settings that cannot be changed while Envoy
+    runs.
 
-    There is no administrative layer.
+    There is no admin layer.
     """
     told = bootstrap_pb2.RuntimeLayer(name="dynamic")
     told.rtds_layer.name = "dynamic"
@@ -92,7 +93,7 @@ _KEPT_WHOLE = (
 )
 
 _KEPT_OF_HTTP = (r"http\.[^.]+\.[^.]+", r"http\.[^.]+\.(scoped_rds|tracing)\..+")
-"""What is known of a listener's requests, but nothing of its hundreds of RouteConfigurations."""
+"""The statistics of a listener's requests, without those of its hundreds of RouteConfigurations."""
 
 KEPT_OF_A_CLUSTER = frozenset(
     {
@@ -114,14 +115,15 @@ KEPT_OF_A_CLUSTER = frozenset(
         "upstream_rq_5xx",
     }
 )
-"""What is known of each Service; `ratelimit.error` begins with the first request that could not be
+"""The statistics of each Service; `ratelimit.error` exists from the first request that could not be
 counted."""
 
 
 def statistics() -> stats_pb2.StatsConfig:
     """A dozen series per Service and none per route, host, endpoint or certificate.
 
-    At 5,000 Services a scrape is 4 MB instead of 83, and Envoy takes 209 MiB instead of 313.
+    With 5,000 Services a scrape is 4 MB instead of 83 MB, and Envoy needs 209 MiB instead of 313
+    MiB.
     """
     patterns = [string_pb2.StringMatcher(prefix=prefix) for prefix in _KEPT_WHOLE]
     patterns += [
@@ -138,5 +140,6 @@ def statistics() -> stats_pb2.StatsConfig:
 
 
 def deferred_statistics() -> bootstrap_pb2.Bootstrap.DeferredStatOptions:
-    """Series of traffic begin with it, so 5,000 Services are ready in 0.4 s instead of 0.6."""
+    """Traffic statistics are created with the first traffic, so 5,000 Services are ready in 0.4 s
+    instead of 0.6 s."""
     return bootstrap_pb2.Bootstrap.DeferredStatOptions(enable_deferred_creation_stats=True)

@@ -1,7 +1,7 @@
-"""The administration interface as listeners reach it, and the one for probes of a fleet's pods.
+"""The cluster for Envoy's administration interface, and the listener for probes of a fleet's pods.
 
-That one is there before the control plane is known: exactly `/ready` and `/stats/prometheus`, or
-the first alone. The settings may open others over xDS.
+The listener works before the control plane is reached. It serves `/ready` and `/stats/prometheus`,
+or only the first. The configuration may add others over xDS.
 """
 
 from envoy.config.cluster.v3 import cluster_pb2

@@ -2,7 +2,7 @@
 
 A certificate named directly in the bootstrap is read once; one that comes by SDS, even from a file,
 is read again when its directory changes. So each gets a small SDS file that names the real files:
-rotation without a restart. Who writes and rotates the certificates is elsewhere.
+rotation without a restart. The certificates are written and rotated elsewhere.
 """
 
 import json
@@ -53,7 +53,7 @@ def _secret(credentials: settings.Credentials, name: str) -> secret_pb2.SdsSecre
 
 
 def secret_documents(credentials: settings.Credentials) -> Mapping[str, str]:
-    """The SDS files, by name; they belong into the directory `credentials.secrets`."""
+    """The SDS files, by name; they belong in the directory `credentials.secrets`."""
     found = (_certificate(credentials), _authority(credentials))
     return {f"{secret.name}.json": _text(secret) for secret in found}
 

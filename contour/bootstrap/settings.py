@@ -1,4 +1,5 @@
-"""What differs from one Envoy's bootstrap to another's. What is the same for all is in the code."""
+"""The settings in which the bootstraps of Envoys differ. What is the same for all is in the
+code."""
 
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -40,9 +41,9 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """One Envoy: who it is, where it finds the control plane, and what it may use.
+    """The settings of one Envoy: its identity, its control plane, and its limits.
 
-    It can be hashed: what is made of it is cached.
+    They are hashable, so that what is made of them can be cached.
     """
 
     node: str
@@ -50,21 +51,22 @@ class Settings:
     fleet: str
     """The fleet whose configuration it asks for (`node.cluster`)."""
     identity: str = ""
-    """What it says it is where the control plane asks for no certificate; empty: nothing."""
+    """The identity that it claims where the control plane asks for no certificate; empty: none."""
     control_plane: SocketAddress | Pipe
     authorities: tuple[tuple[str, SocketAddress | Pipe], ...] = ()
-    """Other control planes: the authority of the `xdstp:` names that each is asked for, and where
-    it is."""
+    """Other control planes: the authority of the `xdstp:` names for which each is asked, and its
+    address."""
     dns_lookup_family: str = "auto"
     """Which addresses of the control plane are asked for: auto, v4, v6 or all."""
     credentials: Credentials | None = None
-    """Absent: no TLS, which only a Unix socket or a loopback address deserves."""
+    """Absent: no TLS, which is safe only on a Unix socket or a loopback address."""
     admin: PurePath
     """The Unix socket of the administration interface; for its owner alone."""
     monitoring: SocketAddress | None = None
     """Where `/ready` and `/stats/prometheus` are served, if anywhere."""
     hides_stats: bool = False
-    """There is only `/ready`: who may read more is for the settings of Contour to say."""
+    """Whether only `/ready` is served, so that the settings of Contour decide who may read
+    statistics."""
     heap_bytes: int | None = None
     """Memory at which requests are shed; absent: no limit."""
     connections: int = CONNECTIONS
