@@ -1,7 +1,8 @@
 """The command line: one module a command, each thin.
 
 Exit codes: 0 fine, 1 the objects have errors (with `--strict`), 2 usage or unreadable input. A
-command is imported when it is called: one that runs beside every Envoy must not carry the graph.
+command is imported when it is called, so that a command that runs beside every Envoy does not load
+the graph.
 """
 
 import difflib
@@ -52,9 +53,9 @@ INTERRUPTED = 130
 
 @contextmanager
 def importing() -> Generator[None]:
-    """While a command is imported, nothing is collected, and Ctrl-C ends the process.
+    """While a command is imported, garbage collection is off, and Ctrl-C ends the process.
 
-    What is imported stays: to look for garbage in it takes a fifth of the time.
+    Imported objects stay alive, so looking for garbage among them would waste a fifth of the time.
     """
     was_collecting = gc.isenabled()
     gc.disable()
@@ -68,9 +69,10 @@ def importing() -> Generator[None]:
 
 @contextmanager
 def _ending_at_once() -> Generator[None]:
-    """Ctrl-C ends the process, when there is nothing to clean up.
+    """Ctrl-C ends the process at once while there is nothing to clean up.
 
-    As an exception, a second one would meet the interpreter at its own end, with a traceback.
+    With KeyboardInterrupt, a second Ctrl-C could interrupt the exit of the interpreter, with a
+    traceback.
     """
     before = signal.getsignal(signal.SIGINT)
     ignored = before is not signal.default_int_handler  # as in the background of a script
@@ -98,7 +100,7 @@ class Commands(click.Group):
         return list(self.names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, imported by now."""
+        """Imports the command and returns it."""
         if cmd_name not in self.names:
             return None
         with importing():
@@ -115,7 +117,7 @@ class Commands(click.Group):
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left cannot be written either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the rest cannot be written either
             click.echo(f"Error: {error.filename or 'the output'}: {error.strerror}", err=True)
             sys.exit(UNUSABLE)
 

@@ -1,4 +1,4 @@
-"""Extensions that are asked offline: the same conversation as an instance's, once."""
+"""Asks extensions offline, once, in the same way as an instance does."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from dag.hookservers import Connection
 
 
 def take(controller: Controller, batch: Batch, address: Callable[[str], str]) -> None:
-    """Has the controller take manifests, and waits for the answers of the extensions.
+    """Gives manifests to the controller, and waits for the answers of the extensions.
 
     `address`: that of an extension, by its name; empty if it is not asked.
     """
@@ -34,7 +34,7 @@ async def _take(controller: Controller, batch: Batch, address: Callable[[str], s
     controller.hook_rows.questioner = asker
     controller.take(batch)
     await asker.begin()
-    await asyncio.sleep(0)  # what the last answers lead to is settled
+    await asyncio.sleep(0)  # settles what the last answers lead to
     await asker.close()
 
 
@@ -42,7 +42,7 @@ class _Unasked:
     """Stands in for an extension that is not asked."""
 
     async def ask(self, hook: wire.Hook, question: bytes) -> Answer | Failure:
-        """Nothing is modified."""
+        """Modifies nothing."""
         asked = wire.decoded_request(hook, question)
         return Answer(wire.encoded_reply(hook, asked.resources))
 

@@ -1,4 +1,4 @@
-"""`contour bootstrap`: the configuration that an Envoy starts with, for a fleet we do not run."""
+"""`contour bootstrap`: the bootstrap of an Envoy that somebody else runs."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class _Identity(TypedDict):
-    """As whom an Envoy asks, of `Settings`."""
+    """The identity of an Envoy, for `Settings`."""
 
     node: str
     fleet: str
@@ -20,7 +20,7 @@ class _Identity(TypedDict):
 
 
 class _Limits(TypedDict):
-    """What an Envoy may use, of `Settings`; 0 is the usual."""
+    """The limits of an Envoy, for `Settings`; 0 means the default."""
 
     heap_bytes: int | None
     connections: int
@@ -228,7 +228,7 @@ def _peers(
 
 
 def _address(context: click.Context, host: str, port: int, socket: str | None) -> str | None:
-    """What a gRPC application dials, if it is said."""
+    """The address that a gRPC application dials, if the option names one."""
     if socket:
         return f"unix:{socket}"
     said = context.get_parameter_source("xds_address")

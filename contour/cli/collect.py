@@ -47,7 +47,7 @@ def collect(path: Path | None) -> None:
 
 
 def _of_run(where: source.Source, archive: "Archive") -> bool:
-    """Whether a `contour run` has answered; ends the program if nobody else may be asked."""
+    """Whether a `contour run` has answered; ends the program if no cluster may be asked instead."""
     import http.client
 
     from contour.collecting import machine

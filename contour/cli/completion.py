@@ -1,4 +1,4 @@
-"""`contour completion`: what makes a shell complete commands and options."""
+"""`contour completion`: the script with which a shell completes commands and options."""
 
 import click
 from click.shell_completion import get_completion_class

@@ -88,11 +88,11 @@ def _row(fleet: Fleet, envoy: str, type_: Type, scopes: set[str]) -> Iterator[ou
 
 
 _Refused = dict[str, dict[str, str]]
-"""Envoy's words, by resource and by part of it."""
+"""Envoy's error messages, by resource and part."""
 
 
 def _refused_without_another(fleet: Fleet, type_: Type) -> _Refused:
-    """What is refused by all, and of which no version was accepted: nothing of it is served."""
+    """What all Envoys refuse, and of which no version was accepted: nothing of it is served."""
     found: _Refused = {}
     for it in fleet["quarantine"]:
         name = it["name"]

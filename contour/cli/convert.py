@@ -117,8 +117,8 @@ def _from_ingress_nginx(
 
 
 def _broken(batch: "Batch", manifests: "Manifests") -> Iterator["Partial"]:
-    """What can be read of the Ingresses with errors. Without their hosts there is no conversion:
-    what they guard might be open."""
+    """What can be read of the Ingresses with errors. If their hosts cannot be read, nothing is
+    converted: paths that they guard might be open."""
     from contour.conversion.ingressnginx import given
     from crds.meta import ObjectRef
 

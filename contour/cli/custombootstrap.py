@@ -1,4 +1,4 @@
-"""What the file of `contour bootstrap --custom` or `contour run --bootstrap` asks for."""
+"""Reads the file of `contour bootstrap --custom` or `contour run --bootstrap`, and applies it."""
 
 import os
 import tempfile
@@ -42,8 +42,8 @@ def text(settings: bootstrap.Settings, file: Path) -> str:
 
 
 def validate(written: str, beside: Path | None) -> None:
-    """Asks Envoy, if one is installed here. Raises RefusedError with its words, or if it cannot be
-    executed.
+    """Lets Envoy validate the bootstrap, if one is installed here. Raises RefusedError with Envoy's
+    message, or if Envoy cannot be executed.
 
     It reads a file in a folder of its own, in that of `beside`: a pod can write nowhere else.
     """

@@ -1,4 +1,4 @@
-"""`contour envoy`: what runs beside an Envoy in its pod, and sees to it that it leaves in peace."""
+"""`contour envoy`: runs beside an Envoy in its pod, and drains it before the pod ends."""
 
 import sys
 from typing import TYPE_CHECKING, Any

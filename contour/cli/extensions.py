@@ -1,7 +1,8 @@
-"""Extensions of manifests, offline: asked where an address is given, and left out otherwise.
+"""Extensions of manifests in offline commands: asked if an address is given, left out otherwise.
 
-A command that works offline contacts nobody of its own accord. What an extension would do is left
-out of the output then, and a warning says so; in an instance, hosts would wait for its answers.
+An offline command contacts a server only if it is told to. Without an address, the changes of an
+extension are missing from the output, and a warning says so; in an instance, hosts would wait for
+its answers.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,15 +42,16 @@ def addresses(written: tuple[str, ...]) -> Addresses:
 
 
 def take(controller: Controller, batch: Batch, asked: Addresses) -> Iterator[str]:
-    """Has the controller take manifests; says what is left out or fails, a line each.
+    """Gives manifests to the controller.
 
-    Raises click.UsageError if an extension that is to be asked is not registered.
+    Yields what is left out or fails, a line each. Raises click.UsageError if an extension that is
+    to be asked is not registered.
     """
     if asked == Addresses():
         controller.hook_rows.questioner = _Unmodified()
         controller.take(batch)
     else:
-        from contour.cli import askingextensions  # has gRPC, which other commands do not use
+        from contour.cli import askingextensions  # imports gRPC, which other commands do not need
 
         askingextensions.take(controller, batch, asked.of)
     names = [it.name for it in controller.engine.ask(hookservers.servers, ())]
@@ -69,7 +71,7 @@ def take(controller: Controller, batch: Batch, asked: Addresses) -> Iterator[str
 
 
 class _Unmodified:
-    """Answers every question at once: nothing is modified."""
+    """Answers every question at once, without modifications."""
 
     def want(self, question: Question) -> Reply:
         """Nothing is modified."""

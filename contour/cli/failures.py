@@ -1,6 +1,7 @@
-"""How a command ends when something is wrong that its user can mend: a line for each, exit code 2.
+"""Ends a command after errors that its user can fix: a line for each, exit code 2.
 
-The exit is outside of `except*`: before Python 3.11.4 what is raised within ends up in a group.
+The exit is outside of `except*`: before Python 3.11.4, an exception raised within is wrapped in a
+group.
 """
 
 import sys
@@ -12,7 +13,8 @@ import click
 
 @contextmanager
 def told(*kinds: type[Exception]) -> Generator[None]:
-    """Errors of these kinds, alone or in groups, end the process in this way."""
+    """Within the context, errors of these types, alone or in groups, end the process with exit code
+    2."""
     lines: list[str] = []
     try:
         yield

@@ -29,7 +29,7 @@ def _summed(found: Iterable[ShownFinding]) -> str:
 
 
 def _whose(it: ShownFinding) -> str:
-    """The object and where it stands."""
+    """The object and its place."""
     place = f"{it['file']}:{it['line']}" if it["line"] else it["file"]
     subject = it["object"]
     if subject is None:

@@ -26,7 +26,7 @@ _SAID = {
     "those of the running `contour run`, or what a cluster has": "what the cluster has",
     "required without PATH and --from-cluster": "read the objects of the cluster",
 }
-"""What holds without an option, where it is another thing here."""
+"""Descriptions of defaults in the help of options, and their replacements for kubectl."""
 _LEFT_OUT = {*source.ON_THIS_MACHINE, "from_cluster"}
 _NO_FILES = 4  # ShellCompDirectiveNoFileComp of cobra
 

@@ -1,4 +1,5 @@
-"""The manifests that `contour status` and `contour translate` are given: read, settled offline."""
+"""Reads the manifests of commands such as `contour status` and `contour translate`, and settles
+them offline."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -39,14 +40,14 @@ class Read:
     """Whether there is a file or document that cannot be read: exit code 2."""
     locate: Locate
     original: Callable[[ObjectRef], Raw | None]
-    """An object as its file has it; None if it came from elsewhere."""
+    """Returns an object as it is written in its file; None if it came from elsewhere."""
 
 
 class Present(NamedTuple):
-    """What a cluster has."""
+    """The objects of a cluster."""
 
     configuration: NamespacedName | None
-    """That of the instance; None: any holds, as it does among manifests."""
+    """The ContourConfiguration of the instance; None: any one is in force, as among manifests."""
     batch: Batch
 
 
@@ -102,7 +103,7 @@ def read(
 
 
 def _controller(fleets: rendering.Fleets, *, translates: bool) -> Controller:
-    """One that serves no Envoy."""
+    """A controller that serves no Envoy."""
     result = Controller(
         fleets.publish if translates else None,
         publish_node=fleets.publish_node,

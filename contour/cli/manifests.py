@@ -1,4 +1,4 @@
-"""`contour manifests`: what `kubectl apply` needs to install an instance, as it is in the wheel."""
+"""`contour manifests`: the manifests in the wheel that install an instance with `kubectl apply`."""
 
 import re
 from collections.abc import Mapping
@@ -94,7 +94,8 @@ def manifests(crds_only: bool, operator_only: bool, **flags: Any) -> None:
 
 
 def _check(flags: Mapping[str, str]) -> None:
-    """Refuses what would be printed and then refused by the API server, or would do nothing."""
+    """Refuses options with which the API server would refuse the output, or which would have no
+    effect."""
     for option in ("namespace", "watch_namespaces"):
         for name in _names(flags[option] or ""):
             if not _LABEL.fullmatch(name):

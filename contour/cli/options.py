@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have, with one meaning and one help."""
+"""Options and arguments of several commands, with the same meaning and help in each."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -59,7 +59,7 @@ _NARROW = 100
 
 
 def _width() -> int | None:
-    """The columns of the terminal; None where the output goes elsewhere."""
+    """The columns of the terminal; None if the output is not a terminal."""
     if "COLUMNS" in os.environ or sys.stdout.isatty():
         from rich.console import Console
 
@@ -68,7 +68,7 @@ def _width() -> int | None:
 
 
 def _print(content: "RenderableType", width: int) -> None:
-    """Prints without the blanks with which lines are filled up."""
+    """Prints without trailing blanks."""
     from rich.console import Console
 
     console = Console(width=width, height=1)
@@ -90,7 +90,7 @@ def _table(headers: Sequence[str], rows: "Iterable[Sequence[Text]]") -> "Table":
 
 
 def _block(row: "Sequence[Text]") -> "Group":
-    """The short cells in one line, the last one below, indented."""
+    """The short cells in one line, and the last cell below it, indented."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
@@ -104,8 +104,8 @@ def _yaml(value: Any) -> str:
     import yaml
 
     class Dumper(yaml.CSafeDumper):
-        """Knows every kind of mapping: protobuf's JSON mapping has ordered ones in it. What stands
-        in two places is written twice, for people edit it."""
+        """Knows every type of mapping, such as the ordered ones of protobuf's JSON mapping. A value
+        that occurs twice is written twice, without an alias, since people edit the output."""
 
         def ignore_aliases(self, data: Any) -> bool:
             return True

@@ -1,4 +1,4 @@
-"""What commands ask of instances in a cluster, through its API server."""
+"""Asks instances in a cluster, through its API server, for commands."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -72,14 +72,15 @@ def connected(source: Source, work: Callable[[Client], Awaitable[T]]) -> T:
 
 
 def _tell(source: Source, instance: Instance, found: instances.Leader) -> None:
-    """Whom is asked, unless that was chosen; and what may be missing of the answer."""
+    """Says which instance is asked, unless an option names it, and what may be missing in the
+    answer."""
     if not source.is_cluster:
         click.echo(
             f"contour: no `contour run` runs here; this is the instance {instance} of the "
             "kubeconfig's cluster",
             err=True,
         )
-        require_cluster(click.get_current_context())  # once it has been said
+        require_cluster(click.get_current_context())  # so that it is said only once
     if not found.is_certain:
         click.echo(
             f"contour: which replica leads cannot be told; {found.replica} is asked, which may "
@@ -89,7 +90,7 @@ def _tell(source: Source, instance: Instance, found: instances.Leader) -> None:
 
 
 class Versions(TypedDict):
-    """Of a replica."""
+    """The versions of packages of a replica."""
 
     instance: str
     namespace: str
@@ -101,7 +102,7 @@ class Versions(TypedDict):
 
 
 def versions(source: Source) -> list[Versions]:
-    """Of the packages of each replica of the instances that are chosen; none need be ready."""
+    """The versions of each replica of the chosen instances, ready or not."""
 
     async def ask(client: Client) -> list[Versions]:
         found = await instances.every(client, source.namespace)

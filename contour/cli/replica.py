@@ -1,4 +1,4 @@
-"""What the options of `contour serve` mean: a replica with these settings."""
+"""Turns the options of `contour serve` into a replica with these settings."""
 
 import ipaddress
 import logging
@@ -28,7 +28,7 @@ from provisioning.keeping.ownership import Owner
 log = logging.getLogger(__name__)
 
 USUAL_FILE = Path("/etc/envoy-gateway/config.yaml")
-"""Where Envoy Gateway has its configuration file."""
+"""The path of Envoy Gateway's configuration file."""
 
 
 async def serve(flags: Mapping[str, Any]) -> None:
@@ -87,7 +87,8 @@ def _counting(flags: Mapping[str, Any]) -> Counting:
 
 
 def _source(path: Path | None, named: str | None, configuration: NamespacedName) -> Source | None:
-    """The file that is named, or the usual one where nothing else is. Raises UnusableFileError."""
+    """The file that an option names, or Envoy Gateway's if no option names a configuration. Raises
+    UnusableFileError."""
     if path is not None and named:
         raise click.UsageError("--config-path and --contour-config-name exclude each other")
     if path is None and not named and USUAL_FILE.is_file():

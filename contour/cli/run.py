@@ -162,7 +162,7 @@ OURS = ("contour", "crds", "dag", "kube", "provisioning", "showing")
 
 
 def log_to_stderr(verbose: bool) -> None:
-    """One line a message, for people. Libraries say what they warn of, and no more."""
+    """Logs one line for each message, for people; of libraries, only warnings and errors."""
     import logging
 
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)

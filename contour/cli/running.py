@@ -1,7 +1,7 @@
-"""What commands ask of a running instance: `contour run` on this machine, or one in a cluster.
+"""Asks a running instance for commands: `contour run` on this machine, or an instance in a cluster.
 
-The former is asked by its inspection socket, the latter through the API server, and only if an
-option says so or no `contour run` answers.
+`contour run` is asked by its inspection socket. An instance in a cluster is asked through the API
+server, if an option says so or no `contour run` answers.
 """
 
 import http.client
@@ -36,7 +36,7 @@ def rows(*, every: bool) -> list[Row]:
 
 
 def fleets() -> Mapping[str, list[Fleet]]:
-    """What Envoys have, by the pod of their replica; that of `contour run` has none."""
+    """What Envoys have, by the pod of their replica; empty for `contour run`."""
     where = source.chosen()
     if not where.is_cluster and (found := _of_run(where, "config")) is not None:
         return {"": found}
@@ -46,20 +46,20 @@ def fleets() -> Mapping[str, list[Fleet]]:
 
 
 def findings() -> list[ShownFinding]:
-    """What it finds wrong or worth a look; ends the program likewise."""
+    """Its findings; ends the program if there is no instance."""
     found: list[ShownFinding] = _asked("findings")[0]
     return found
 
 
 def explained(question: str) -> "tuple[Explained, bool]":
     """Its answer to a question about a request, and whether it is a `contour run` on this machine;
-    ends the program likewise.
+    ends the program if there is no instance.
     """
     return _asked("explain", question)
 
 
 class Followed(NamedTuple):
-    """What a `contour run` was given."""
+    """The arguments of a `contour run`."""
 
     paths: tuple[str, ...]
     backends: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class Followed(NamedTuple):
 
 
 def followed() -> Followed | None:
-    """By the `contour run` here; None if an instance in a cluster is to be asked."""
+    """The arguments of the `contour run` here; None if an instance in a cluster is to be asked."""
     where = source.chosen()
     found = None if where.is_cluster else _of_run(where, "manifests")
     if found is None:

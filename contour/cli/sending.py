@@ -13,13 +13,14 @@ _TIMEOUT = 30.0  # seconds without a byte
 FORWARDED = "x-envoy-upstream-service-time"
 """Envoy adds it to what a backend has answered, and to nothing else."""
 _MOST_CHARACTERS = 200
-"""Of the body of an answer that is another one."""
+"""Characters of the body that are shown of an unexpected answer."""
 _STAYS = 1.0
-"""Seconds without a byte, after which a connection is taken to stay."""
+"""Seconds without a byte after which a connection counts as staying open."""
 GRPC = {400: 13, 401: 16, 403: 7, 404: 12, 429: 14, 502: 14, 503: 14, 504: 14}
-"""What Envoy answers gRPC clients in place of a status, as gRPC's statuses in HTTP/2 have it."""
+"""The gRPC status that Envoy sends instead of an HTTP status (gRPC, "HTTP to gRPC Status Code
+Mapping")."""
 GRPC_UNKNOWN = 2
-"""What it answers in place of every other status."""
+"""The gRPC status instead of every other HTTP status."""
 
 
 class Address(NamedTuple):
@@ -33,7 +34,7 @@ class Address(NamedTuple):
 
 
 class Sent(TypedDict):
-    """What came back, as JSON has it."""
+    """What came back, as in JSON."""
 
     to: str
     status: int | None
@@ -59,14 +60,15 @@ def address(text: str) -> Address:
 
 
 def local(listener: ShownListener) -> Address:
-    """A listener on this machine; that of all addresses is reached by the loopback one."""
+    """A listener on this machine; one on all addresses is reached at the loopback address."""
     found = ipaddress.ip_address(listener["address"])
     loopback = "::1" if found.version == 6 else "127.0.0.1"
     return Address(loopback if found.is_unspecified else str(found), listener["port"])
 
 
 def sent(found: Explained, request: Request, to: Address) -> Sent:
-    """Sends it over a connection of its own, and says whether that is the answer.
+    """Sends the request over a connection of its own, and says whether the expected answer came
+    back.
 
     Raises ValueError if it cannot be sent as it is written.
     """
@@ -105,7 +107,7 @@ def _is_expected(found: Explained, answer: _Answer) -> bool:
     if answer.is_of_backend:
         return expected["status"] is None
     if expected.get("mayBeRefused") and (answer.status >= 400 or answer.grpc_status):
-        return True  # by whoever decides
+        return True  # by the server that decides
     if answer.grpc_status:
         return answer.grpc_status in {str(GRPC.get(it, GRPC_UNKNOWN)) for it in own}
     return answer.status in own and answer.location == expected.get("location", answer.location)

@@ -22,7 +22,7 @@ class Seconds(click.ParamType[float]):
     ) -> float:
         """Reads `15s`, `1m30s`."""
         if ctx is not None and ctx.resilient_parsing:
-            return 0  # a shell asks for completions: no value is used
+            return 0  # a shell asks for completions, so no value is needed
         from dag.values import durations
 
         if why := durations.refusal(value):
@@ -36,7 +36,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 class _Serve(click.Command):
-    """Tells where the options of upstream Contour belong that it does not have."""
+    """Says, of options that only upstream Contour has, which setting replaces them."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:

@@ -1,7 +1,7 @@
-"""Whom commands ask: manifests that are named, a `contour run` on this machine, or a cluster.
+"""What commands ask: the manifests that are named, a `contour run` on this machine, or a cluster.
 
-The options by which it is chosen, of all commands that can ask. Their values are kept beside the
-parameters of a command, which has no use for them itself.
+These are the options of all commands with which users choose that. Their values are kept outside
+the parameters of a command, which does not need them itself.
 """
 
 import os
@@ -18,7 +18,7 @@ _OF_CLUSTERS = ("in_cluster", "kubeconfig", "kube_context", "namespace", "instan
 
 
 class Source(NamedTuple):
-    """Who is to be asked."""
+    """What is to be asked."""
 
     state_dir: Path | None = None
     in_cluster: bool = False
@@ -29,7 +29,7 @@ class Source(NamedTuple):
 
     @property
     def is_cluster(self) -> bool:
-        """Whether an option says that it is an instance in a cluster."""
+        """Whether an option says that an instance in a cluster is asked."""
         return any(getattr(self, it) for it in _OF_CLUSTERS)
 
     @property
@@ -45,7 +45,8 @@ def has_kubeconfig() -> bool:
 
 
 def chosen() -> Source:
-    """What the options of the command that runs say; raises UsageError if they contradict."""
+    """The choice of the running command's options; raises UsageError if they contradict one
+    another."""
     kept: dict[str, object] = click.get_current_context().meta.get(_KEPT, {})
     state_dir = kept.get("state_dir")
     texts = {it: str(kept.get(it) or "") for it in _OF_CLUSTERS[1:]}
@@ -61,7 +62,7 @@ def chosen() -> Source:
 
 
 def nobody(directory: Path) -> str:
-    """What is said if no `contour run` has this state directory, and no cluster may be asked."""
+    """The message if no `contour run` has this state directory, and no cluster may be asked."""
     return (
         f"no instance runs with the state directory {directory}; name that of a running "
         "`contour run` with --state-dir, or an instance in a cluster with --kubeconfig"
@@ -76,19 +77,19 @@ def _keep(ctx: click.Context, param: click.Parameter, value: object) -> object:
 
 
 def of_kubectl(command: C) -> C:
-    """Those that kubectl has for all of its commands, and `--instance`."""
+    """The options that kubectl has for all of its commands, and `--instance`."""
     for add in reversed(_OPTIONS[2:]):
         command = add(command)
     return command
 
 
 def require_cluster(ctx: click.Context) -> None:
-    """From now on commands ask an instance in a cluster, whatever runs on this machine."""
+    """Has the command ask an instance in a cluster from now on, whatever runs on this machine."""
     ctx.meta.setdefault(_KEPT, {})["in_cluster"] = True
 
 
 ON_THIS_MACHINE = frozenset({"state_dir", "in_cluster"})
-"""The parameters by which a command is told whether to ask this machine."""
+"""The parameters that decide whether a command asks this machine."""
 
 
 def options(command: C) -> C:
@@ -99,7 +100,7 @@ def options(command: C) -> C:
 
 
 def in_clusters(command: C) -> C:
-    """The same without `--state-dir`, of a command that asks no `contour run`."""
+    """The same options without `--state-dir`, for a command that asks no `contour run`."""
     for add in reversed(_OPTIONS[1:]):
         command = add(command)
     return command

@@ -86,7 +86,7 @@ def _offline(
 
 
 def _watch(rows: list[Row], *, every: bool) -> NoReturn:
-    """Tells of changes until it is interrupted, or until the instance does not answer any more."""
+    """Prints changes until it is interrupted, or until the instance no longer answers."""
     while True:
         time.sleep(_INTERVAL)
         now = running.rows(every=every)

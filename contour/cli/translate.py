@@ -1,7 +1,7 @@
 """`contour translate`: manifests in; xDS, statuses or the graph out. Offline.
 
-What it prints is what a running instance would send: the same controller, with collections in
-place of Envoys. Scripts rely on this interface; it changes only by addition.
+It prints what a running instance would send: the controller is the same, with plain collections in
+place of Envoys. Scripts rely on this interface, so it is only ever extended.
 """
 
 import sys

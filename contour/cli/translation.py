@@ -17,7 +17,7 @@ from dag.fleetnames import DEFAULT_FLEET
 
 
 class Wanted(NamedTuple):
-    """What is to be printed, as the options say it."""
+    """What the options ask to print."""
 
     to: Literal["xds", "routes", "status", "objects", "dag", "fleets"]
     format: Literal["table", "json", "yaml"] | None
@@ -51,7 +51,7 @@ def _statuses(found: manifestinput.Read) -> Iterator[tuple[ObjectRef, Raw]]:
 
 
 def _whole(shown: Raw, original: Raw) -> Raw:
-    """An object as its file has it, with the status that it gets here."""
+    """An object as it is written in its file, with the status that it gets here."""
     own, known = original.get("metadata"), shown["metadata"]
     metadata = {**own, **known} if is_mapping(own) and is_mapping(known) else known
     return {**original, **shown, "metadata": metadata}
@@ -81,8 +81,8 @@ def _routes(fleets: rendering.Fleets, wanted: Wanted) -> None:
 
 
 def _fleet(fleets: rendering.Fleets, wanted: Wanted) -> str:
-    """The fleet that is printed. A name that no fleet has ends the program; that of the shared one,
-    where there are others only, prints nothing, and standard error names these."""
+    """The fleet to print. An unknown name ends the program. If the shared fleet does not exist but
+    others do, nothing is printed, and standard error names the others."""
     names = sorted(fleets.by_name)
     if wanted.fleet is not None:
         if wanted.fleet not in names:
@@ -123,7 +123,7 @@ def _graph(controller: Controller) -> dict[str, Any]:
 
 
 def _plain(value: object) -> Any:
-    """A node as plain data; each kind of path and action says which it is."""
+    """A node as plain data; paths and actions contain the name of their type."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         found = {it.name: _plain(getattr(value, it.name)) for it in dataclasses.fields(value)}
         shown = {name: it for name, it in found.items() if it not in (None, "", [], {})}

@@ -1,4 +1,4 @@
-"""Says on a terminal what a command is doing, if that takes long."""
+"""Shows on a terminal what a command is doing, if it takes long."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import TextIO
 
 _PATIENCE = 2.0
-"""Seconds that nobody has to be told of."""
+"""Seconds before anything is shown."""
 _INTERVAL = 1.0
 """Seconds between two looks at the clock."""
 _CLEAR = "\r\x1b[K"
@@ -18,10 +18,10 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def shown(what: str, patience: float = _PATIENCE) -> Generator[None]:
-    """While the context lasts: a line on standard error with what is done, and for how long.
+    """While the context lasts, shows a line on standard error with the activity and its duration.
 
-    It disappears at the end, and is not shown where standard error is no terminal. Nothing else
-    may be written to standard error meanwhile.
+    It disappears at the end, and is not shown if standard error is not a terminal. Nothing else may
+    be written to standard error meanwhile.
     """
     stream: TextIO | None = sys.stderr  # None if it was closed before the program began
     if stream is None or not stream.isatty() or os.environ.get("TERM") == "dumb":

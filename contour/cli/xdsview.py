@@ -1,7 +1,7 @@
-"""Envoy's resources as people read them: shards joined, routes one by one.
+"""Prepares Envoy's resources for people: joins shards, and lists routes one by one.
 
 The hosts of a listener may be spread over many RouteConfigurations, its shards, each with a scope
-that leads to it (`contour.envoy.shards`). To a reader they are one.
+that leads to it (`contour.envoy.shards`). Readers see one RouteConfiguration instead.
 """
 
 import re
@@ -14,7 +14,8 @@ Sections = dict[str, list[Raw]]
 """Resources in the protobuf JSON mapping, by section (`contour.offline.rendering.SECTIONS`)."""
 
 _MARKER = "no-such-host"
-"""The virtual host that says: this shard does not have the host (`contour.envoy.shards.MARKER`)."""
+"""The virtual host that answers for hosts that are not in a shard
+(`contour.envoy.shards.MARKER`)."""
 
 _SHARD = re.compile(r"(.+?)(?:/wild)?/[0-9]+")
 
@@ -45,7 +46,8 @@ def listener(name: str, scopes: Container[str]) -> str:
 
 
 def joined(shown: Sections) -> Sections:
-    """With one RouteConfiguration a listener, in place of its shards and their scopes."""
+    """The sections with one RouteConfiguration for each listener, in place of its shards and their
+    scopes."""
     scopes = {_name(it) for it in shown["scoped_routes"]}
     heads: dict[str, Raw] = {}
     hosts: dict[str, dict[str, Raw]] = {}
@@ -62,7 +64,7 @@ def joined(shown: Sections) -> Sections:
 
 
 def of_types(shown: Sections, types: Sequence[str]) -> Sections:
-    """The sections of some types; all where none is named."""
+    """The sections of some types; all if none is named."""
     wanted = {section for it in types for section in _SECTIONS[it]}
     return {name: found for name, found in shown.items() if not wanted or name in wanted}
 
@@ -77,7 +79,7 @@ def of_host(shown: Sections, host: str) -> Sections:
 
 
 def _serves(virtual_host: Raw, host: str) -> bool:
-    """Whether a request for the host can reach it (Envoy, `VirtualHost.domains`)."""
+    """Whether requests for the host can reach a virtual host (Envoy, `VirtualHost.domains`)."""
     return any(
         domain in ("*", host) or (domain.startswith("*") and host.endswith(domain[1:]))
         for domain in _domains(virtual_host)
@@ -147,5 +149,5 @@ def _redirect(redirect: Raw) -> str:
 
 
 def _is_everywhere(header: object) -> bool:
-    """Routes that ask for no method take any but TRACE."""
+    """Whether it is the condition of all routes that name no method: any method but TRACE."""
     return at(header, "name") == ":method" and bool(at(header, "invert_match"))
