@@ -1,5 +1,5 @@
-"""What a bug report needs to know, in one archive, and nothing that is secret.
+"""Collects what a bug report needs in one archive, without secrets.
 
-`redaction` says what stays of a value, `archive` writes the files; `cluster` gathers them from an
-instance in a cluster, `machine` from a `contour run`.
+`redaction` decides what stays of a value, `archive` writes the files; `cluster` gathers them from
+an instance in a cluster, `machine` from a `contour run`.
 """

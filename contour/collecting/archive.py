@@ -1,4 +1,4 @@
-"""The archive: files by name, and a list of what could not be had."""
+"""The archive: files by name, and a list of what is missing."""
 
 import gzip
 import io
@@ -17,7 +17,7 @@ _OPTIONS = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS
 
 @dataclass(slots=True)
 class Archive:
-    """What was gathered so far; everything in it is redacted on its way in."""
+    """What was gathered so far; everything is redacted when it is added."""
 
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     missing: list[str] = field(default_factory=list[str])
@@ -35,11 +35,12 @@ class Archive:
         self.files[name] = found
 
     def lacks(self, what: str, why: object) -> None:
-        """Says what is not there."""
+        """Notes what is missing."""
         self.missing.append(redaction.text(f"{what}: {why}"))
 
     def write(self, path: Path) -> None:
-        """Writes a `.tar.gz` that only its owner may read. Raises OSError, also if it is there."""
+        """Writes a `.tar.gz` that only its owner may read. Raises OSError, also if the file
+        exists."""
         files = {**self.files}
         if self.missing:
             files["missing.txt"] = "".join(f"{it}\n" for it in self.missing).encode()

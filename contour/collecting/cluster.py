@@ -1,4 +1,5 @@
-"""From an instance in a cluster, with the rights of whoever asks: what may not be had is said."""
+"""Gathers data from an instance in a cluster, with the user's rights, and notes what these do not
+permit."""
 
 import asyncio
 import http.client
@@ -99,7 +100,8 @@ async def _page(client: Client, where: tuple[str, str, int], path: str) -> bytes
 
 @asynccontextmanager
 async def _noted(into: Archive, what: str) -> AsyncGenerator[None]:
-    """What goes wrong is noted: a bug report is wanted most when not everything works."""
+    """Within the context, errors are noted and do not end the collection: a bug report is most
+    needed when not everything works."""
     try:
         yield
     except _FAILURES as error:

@@ -1,4 +1,5 @@
-"""From the `contour run` on this machine: what it tells, its manifests, its Envoy and its logs."""
+"""Gathers data from the `contour run` on this machine: its pages, its manifests, its Envoy and its
+logs."""
 
 import http.client
 import json
@@ -71,7 +72,7 @@ def _manifests(paths: list[Path], into: Archive) -> None:
 
 
 def _files(paths: list[Path]) -> Iterator[tuple[Path, ManifestSource]]:
-    """Every manifest that is followed; standard input has been read by somebody else."""
+    """Every manifest that is followed, but for standard input, which `contour run` has read."""
     roots = [ManifestSource(str(it)) for it in paths if it.exists()]
     for it in listing.listed(roots, frozenset()).files:
         yield Path(str(it)), it

@@ -1,7 +1,7 @@
-"""What may leave a machine of an object, a text or a log. Pure.
+"""Removes secrets from objects, texts and logs before they leave a machine. Pure.
 
-Secrets do not: not the objects, nor what is copied into annotations, environments, headers,
-arguments and configuration that is written as text. Rather too much is left out than too little.
+Removed are the contents of Secrets, and secrets in annotations, environments, headers, arguments
+and configuration that is written as text. In doubt, a value is removed.
 """
 
 import base64
@@ -31,7 +31,8 @@ _THINGS = re.compile(
     r"|(port|metadata|typed_?config)$",
     re.IGNORECASE,
 )
-"""Fields that headers and parameters do not have: what has one is another thing with a name."""
+"""Fields that headers and parameters do not have: an object with one of them is something else that
+has a name."""
 _ENVIRONMENTS = frozenset({"env", "environment"})
 _DATA = frozenset({"data", "stringData", "binaryData"})
 _KEY = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
@@ -40,11 +41,13 @@ _ARGUMENT = re.compile(r"--?[A-Za-z][\w-]*")
 _PACKED = re.compile(r"[A-Za-z0-9+/_-]{16,}(\n[A-Za-z0-9+/_-]+)*={0,2}\n?")
 """What may be base64."""
 _UNREADABLE = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[A-Za-z0-9+/=]{24,}", re.DOTALL)
-"""What is base64, since no name looks like that. UIDs, digests and Kubernetes' names do not."""
+"""Texts that must be base64, since no name looks like that; nor do UIDs, digests and Kubernetes'
+names."""
 
 
 def thing(found: Raw) -> Raw:
-    """An object of Kubernetes; of a Secret its name and type, of a ConfigMap no value."""
+    """A redacted object of Kubernetes: of a Secret only name and type stay, of a ConfigMap no
+    value."""
     kept = {name: it for name, it in found.items() if name != "metadata"}
     metadata = raw.mapping(found.get("metadata"))
     if found.get("kind") == "Secret":
@@ -60,7 +63,7 @@ def thing(found: Raw) -> Raw:
 
 
 def value(found: object) -> object:
-    """Any part of an object."""
+    """Any part of an object, redacted."""
     if raw.is_mapping(found):
         return _mapping(found)
     if raw.is_list(found):
@@ -141,7 +144,7 @@ def _is_value(found: object) -> bool:
 
 
 def _without_values(found: object) -> object:
-    """A secret: what refers to one stays."""
+    """A secret is removed; a reference to one stays."""
     if raw.is_mapping(found):
         return {
             name: value(it) if is_reference(name) else _without_values(it)
@@ -167,7 +170,8 @@ def _environment(found: object) -> object:
 
 
 def _written(found: str) -> str:
-    """A text of an object: configuration that is written as text is looked into."""
+    """A text of an object; if it is configuration that is written as text, its content is
+    redacted."""
     if _PACKED.fullmatch(found):
         return _packed(found)
     if "\n" not in found.strip() and not found.lstrip().startswith(("{", '["', "[{")):
@@ -183,7 +187,8 @@ def _written(found: str) -> str:
 
 
 def _packed(found: str) -> str:
-    """A text that may be base64: certificates as they are, configuration unpacked, else nothing."""
+    """A text that may be base64: certificates stay, configuration is decoded and redacted, all else
+    is removed."""
     bare = found.rstrip("=\n").replace("\n", "")
     try:
         content = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=_alphabet(bare)).decode()

@@ -1,7 +1,7 @@
-"""What may leave of a text: a message, an argument, a line of a log. Pure.
+"""Removes secrets from a text: a message, an argument, a line of a log. Pure.
 
-A text has no structure, so that the name of a secret is looked for, and what follows it goes.
-Every pattern reads a text in one pass: logs hold what strangers send.
+A text has no structure, so the names of secrets are searched, and what follows them is removed.
+Every pattern reads a text in one pass, since logs contain what strangers send.
 """
 
 import re
@@ -17,7 +17,8 @@ _ENDINGS = (
     "name", "names", "namespace", "ref", "refs", "type", "kind", "path", "file", "bucket",
     "maxtokens", "max_tokens", "perfill", "per_fill",
 )  # fmt: skip
-"""How names end that say where a secret is or how many tokens there are, not what a secret is."""
+"""Ends of names of fields that say where a secret is, or how many tokens there are; they contain no
+secret."""
 
 _NAMES = re.compile(_SECRETS, re.IGNORECASE)
 _REFERENCES = re.compile(rf"(?:{'|'.join(_ENDINGS)})$", re.IGNORECASE)
@@ -29,19 +30,19 @@ def is_secret(name: str) -> bool:
 
 
 def is_reference(name: str) -> bool:
-    """Whether a field of this name says where something is."""
+    """Whether a field of this name refers to something."""
     return bool(_REFERENCES.search(name))
 
 
 def text(found: str) -> str:
-    """A text that is no part of an object, such as a message."""
+    """A redacted text that is not part of an object, such as a message."""
     for pattern, instead in _PATTERNS:
         found = pattern.sub(instead, found)
     return found
 
 
 def log(found: str) -> str:
-    """A log: the same, and without the queries of requests."""
+    """A redacted log, also without the query strings of requests."""
     return _QUERY.sub(f"?{REDACTED}", text(found))
 
 
@@ -63,7 +64,8 @@ _QUERY = re.compile(r"\?[^\s\"']*")
 
 
 def _unsaid(match: re.Match[str]) -> str:
-    """The problem of a field stays, unless it quotes the field; so do tags of images and ports."""
+    """The message about a field stays, unless it quotes the field's value; so do tags of images and
+    ports."""
     path, name, sign, _ = match.group(1, 2, 3, 4)
     if path and sign == ": " and not match["quote"]:
         return match[0]
@@ -73,7 +75,7 @@ def _unsaid(match: re.Match[str]) -> str:
 
 
 def _unquoted(match: re.Match[str]) -> str:
-    """What the API server says of a field whose value it refuses."""
+    """The API server's message about a field whose value it refuses, without the value."""
     path, says, _ = match.group(1, 2, 3)
     named = any(is_secret(it) for it in re.split(r"[^\w-]+", path))
     return f"{path}{says}{REDACTED}" if named or path.lower().endswith("value") else match[0]
@@ -84,7 +86,7 @@ _PATTERNS = tuple(
     for pattern, instead in (
         (r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)",
          REDACTED),
-        # A header that somebody quotes as JSON or as the text of a protobuf message.
+        # A header that is quoted as JSON or in the text format of protobuf.
         (rf"(?i)(\b(?:name|key|header){_COLON}\\{{0,7}}[\"']?(?=[\w-]*{_SECRETS})[\w-]+"
          rf".{{0,100}}?value{_COLON})({_GONE}|{_QUOTED}|\S+)", rf"\1{REDACTED}"),
         (rf"(?<![\w.\[\]-])([\w.\[\]-]+)(: \w+ value: )({_GONE}|{_QUOTED}|.+)", _unquoted),
