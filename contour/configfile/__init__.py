@@ -1,5 +1,5 @@
-"""The file that `--config-path` names: it says what a ContourConfiguration says elsewhere.
+"""The file that `--config-path` names, which replaces a ContourConfiguration.
 
-`reading` makes an EnvoyGateway of its bytes, `translation` maps that onto our settings, `source`
-follows the file and is the only source of configuration while there is one.
+`reading` decodes it as an EnvoyGateway, `translation` maps that to our settings, and `source`
+follows the file, which is then the only source of configuration.
 """

@@ -1,8 +1,8 @@
-"""What a configuration file says: by its content, whatever it is called.
+"""Reads a configuration file, whatever its name is.
 
-It holds one document, an EnvoyGateway of either API group. What cannot be read is refused with the
-line, what is wrong with a field with its path; so is a field that would change what is served and
-is not served here.
+It holds one document, an EnvoyGateway of either API group. A file that cannot be read is refused
+with the line, and an invalid field with its path; so is a field that would change what is served
+and is not supported here.
 """
 
 from collections.abc import Iterator
@@ -31,21 +31,21 @@ class FaultError(Exception):
     """What is wrong with a configuration file."""
 
     def __init__(self, message: str, line: int = 0) -> None:
-        """The line is counted from 1; 0 if none is to blame."""
+        """The line is counted from 1; 0 if the fault is in no particular line."""
         super().__init__(message)
         self.line = line
 
 
 class Read(NamedTuple):
-    """What a file says."""
+    """The content of a file."""
 
     written: EnvoyGateway
     warnings: tuple[str, ...]
-    """What of it has no effect, with the paths of the fields."""
+    """Fields that have no effect, with their paths."""
 
 
 def read(path: Path) -> Read:
-    """What the file says. Raises FaultError and OSError."""
+    """Reads the file. Raises FaultError and OSError."""
     return _read(files.content(ManifestSource(str(path))).raw)
 
 

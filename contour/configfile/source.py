@@ -1,9 +1,9 @@
 """A configuration file as the only source of configuration of a process.
 
-At the start it must be good, and there must be no ContourConfiguration beside it. Later the last
-good version stays in force: what is wrong with a newer one is told as a complaint about the file,
-and a ContourConfiguration that appears is told that it is not read. The file is looked at in
-intervals, for it may be a ConfigMap's, where links are exchanged instead of files.
+At the start the file must be valid, and there must be no ContourConfiguration. Later the last good
+version stays in force: errors in a newer one become complaints about the file, and a complaint
+about a new ContourConfiguration says that it is not read. The file is checked in intervals, since
+it may be mounted from a ConfigMap, where links are exchanged instead of files.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from crds.meta import NamespacedName, ObjectRef
 from showing import logs
 
 _INTERVAL = 0.5
-"""Seconds between two looks at the file."""
+"""Seconds between two checks of the file."""
 
 _KIND = KINDS[CONTOUR, "ContourConfiguration"]
 
@@ -35,8 +35,8 @@ class UnusableFileError(Exception):
 def usable(
     path: Path, name: NamespacedName, command: Command
 ) -> tuple[Translated, tuple[str, ...]]:
-    """What the process of a command starts with, and what of the file has no effect. Raises
-    UnusableFileError."""
+    """The settings for the process of a command, and which fields of the file have no effect.
+    Raises UnusableFileError."""
     try:
         return _read(path, name, command)
     except (reading.FaultError, OSError) as error:
@@ -49,11 +49,10 @@ def _read(path: Path, name: NamespacedName, command: Command) -> tuple[Translate
 
 
 class Source:
-    """The configuration of one process, by a file."""
+    """The configuration of one process, from a file."""
 
     def __init__(self, path: Path, name: NamespacedName, command: Command) -> None:
-        """`name`: that of the ContourConfiguration that the file stands for. Raises
-        UnusableFileError."""
+        """`name`: of the ContourConfiguration that the file replaces. Raises UnusableFileError."""
         self._path = path
         self._place = ManifestSource(str(path))
         self._name = name
@@ -66,17 +65,17 @@ class Source:
 
     @property
     def name(self) -> NamespacedName:
-        """That of the ContourConfiguration that the file stands for."""
+        """The name of the ContourConfiguration that the file replaces."""
         return self._name
 
     @property
     def fixed(self) -> translation.Fixed:
-        """What the file says of what the process cannot change while it runs."""
+        """The settings of the file that the process cannot change while it runs."""
         return self._found.fixed
 
     def first(self, batch: Batch) -> Batch:
-        """The first batch of the provider, with the configuration. Raises UnusableFileError if
-        there is another one."""
+        """The first batch of the provider, with the configuration of the file. Raises
+        UnusableFileError if the batch has another configuration."""
         for it in batch.events:
             if self._is_beside(it) and it.object is not None:
                 raise UnusableFileError(
@@ -92,7 +91,7 @@ class Source:
         )
 
     def alone(self, batch: Batch) -> Batch:
-        """A later batch of the provider, without a ContourConfiguration beside the file."""
+        """A later batch of the provider, without the ContourConfigurations that are not read."""
         beside = [it for it in batch.events if self._is_beside(it)]
         if not beside:
             return batch
@@ -107,7 +106,7 @@ class Source:
         )
 
     async def changes(self) -> AsyncGenerator[Batch, None]:
-        """What changes in the file, until it is cancelled."""
+        """The changes of the file, until it is cancelled."""
         while True:
             await asyncio.sleep(_INTERVAL)
             now = _signature(self._path)
@@ -125,7 +124,7 @@ class Source:
         except (reading.FaultError, OSError) as error:
             text = f"{_said(error)}; its last good version stays in force"
             return self._batch((), (self._complaint(text, "error", _at(error)),))
-        # What cannot change goes on, and is told as long as the file says something else.
+        # Settings that cannot change stay, with a warning as long as the file has other values.
         changed = found.fixed != before.fixed
         self._found = Translated(found.configuration, before.fixed, found.log_level)
         self._set_level()
@@ -158,7 +157,8 @@ class Source:
         return Complaint(str(self._path), 0, subject, "", text, "error")
 
     def _is_beside(self, event: Event) -> bool:
-        """In a cluster other ContourConfigurations are those of other instances."""
+        """Whether the ContourConfiguration would be read without the file. In a cluster, others
+        belong to other instances."""
         is_one = event.kind.model is ContourConfiguration
         return is_one and (self._command == "run" or event.key == self._name)
 

@@ -1,8 +1,9 @@
-"""An EnvoyGateway as settings of ours: a ContourConfiguration, and what a process is told besides.
+"""Translates an EnvoyGateway into our settings: a ContourConfiguration, and further settings of the
+process.
 
-The file implies what its users know: Gateways alone, each with Envoys of its own, and in a cluster
-a load balancer in front of them. What the rules of our configuration find wrong is told with the
-path of the field that the user wrote.
+The file implies the defaults of Envoy Gateway: only Gateways are served, each has Envoys of its
+own, and in a cluster a load balancer is in front of them. Errors that our rules find in the
+configuration name the path of the field that the user wrote.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,10 +35,10 @@ from crds.workloads import NetworkPublishing
 from dag.configuration import reading
 
 Command = Literal["run", "serve"]
-"""Which command reads the file: one machine, or a cluster."""
+"""The command that reads the file: on one machine, or in a cluster."""
 
 NAME = "extension"
-"""That of an extension that has none."""
+"""The name of an extension without a name."""
 
 _MOST_ATTEMPTS = 11
 _LEVELS: Mapping[str, str] = {"warn": "warning"}
@@ -45,26 +46,26 @@ _LEVELS: Mapping[str, str] = {"warn": "warning"}
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """What a process cannot change while it runs."""
+    """Settings that a process cannot change while it runs."""
 
     provider: str = ""
-    """As it is written; empty: that of the command."""
+    """The provider as it is written; empty: the command's own."""
     paths: tuple[Path, ...] = ()
     """Manifests that are served."""
 
 
 @dataclass(frozen=True, slots=True)
 class Translated:
-    """What a file comes to."""
+    """The settings of a file."""
 
     configuration: ContourConfiguration
     fixed: Fixed
     log_level: str | None
-    """Of the standard library, in lower case; None: as the command line says."""
+    """A level of the standard library, in lower case; None: that of the command line."""
 
 
 def translated(written: crd.EnvoyGateway, name: NamespacedName, command: Command) -> Translated:
-    """What the file says, as a ContourConfiguration of this name. Raises FaultError."""
+    """The file as a ContourConfiguration of this name. Raises FaultError."""
     errors = [*_wrong(written), *_wrong_for(written, command)]
     configuration = ContourConfiguration(
         metadata=ObjectMeta(name=name.name, namespace=name.namespace),
@@ -152,7 +153,7 @@ def _patches(written: crd.EnvoyGateway) -> bool:
 
 
 def _limits(written: crd.RateLimit, command: Command) -> RateLimitFilterSettings:
-    """In a cluster pods count; on one machine a process beside Envoy does."""
+    """Who counts requests: in a cluster pods, on one machine a process beside Envoy."""
     redis = written.backend.redis if written.backend is not None else None
     tls = RedisTLS() if redis is not None and redis.tls is not None else None
     return RateLimitFilterSettings(
