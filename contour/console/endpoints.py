@@ -8,7 +8,7 @@ from dag.engine.incremental import Engine
 
 
 def services_of(engine: Engine, subjects: Iterable[ObjectRef]) -> Iterator[ObjectRef]:
-    """The Services of those of the objects that are EndpointSlices, as they are now."""
+    """The Services to which the EndpointSlices among the objects belong now."""
     for it in subjects:
         if it.kind != "EndpointSlice":
             continue

@@ -1,8 +1,10 @@
-"""What there is to tell: which objects a batch or an answer of Envoy concerned, and how they fare.
+"""Finds out what to report: which objects a batch or an answer of Envoy concerns, and their
+statuses.
 
-A batch is told when Envoy has it, so that a line can say after how long, and so that a status
-which only waits for Envoy is no news. Envoy takes milliseconds; what takes longer than `PATIENCE`
-is told before, and once more when Envoy has it. Each change costs the objects that it concerns.
+A batch is reported when Envoy has it, so that a line can say how long that took, and so that a
+status which only waits for Envoy is not reported. Envoy takes milliseconds; if it takes longer than
+`PATIENCE`, the batch is reported before, and a second line says when Envoy has it. The cost of a
+change depends only on the objects that it concerns.
 """
 
 import asyncio
@@ -27,13 +29,13 @@ PATIENCE = 0.5
 """Seconds that lines wait for Envoy."""
 _POLL = 0.002
 _AT_A_TIME = 200
-"""Objects that are looked at before others may have the event loop."""
+"""Objects that are processed before other tasks get a turn on the event loop."""
 
 Clock = Callable[[], float]
 
 
 class Concerned:
-    """The objects that may have to be told of; takes what the controller notifies."""
+    """The objects that may have to be reported; the controller calls it."""
 
     def __init__(self) -> None:
         self.subjects: set[ObjectRef] = set()
@@ -45,7 +47,7 @@ class Concerned:
 
 
 class Console:
-    """Tells of one instance. `take` puts each batch into the instance."""
+    """Reports what happens in one instance. `take` passes each batch to the instance."""
 
     def __init__(
         self,
@@ -63,14 +65,14 @@ class Console:
         self._clock = clock
         self._pace = Pace()
         self._known: dict[ObjectRef, Known] = {}
-        self._edited: set[ObjectRef] = set()  # by files, since it was last told
+        self._edited: set[ObjectRef] = set()  # by files, since the last report
         self._began: float | None = None  # when the first of these edits was read
         self._has_effect = False
-        self._behind_since: float | None = None  # Envoy did not have what was told
+        self._behind_since: float | None = None  # since when Envoy lacks reported changes
         self._listening: frozenset[str] = frozenset()
 
     def take(self, batch: Batch) -> None:
-        """Puts a batch into the instance, and notes what it is about."""
+        """Passes a batch to the instance, and notes which objects it concerns."""
         self._began = self._began or self._clock()
         engine = self._instance.controller.engine
         subjects = {ObjectRef(it.kind.kind, *it.key) for it in batch.events}
@@ -83,21 +85,21 @@ class Console:
         self._concerned(subjects | around | told)
 
     async def greet(self, notes: Sequence[str] = ()) -> None:
-        """Tells what is served, once Envoy has it, and where else there is something to see."""
+        """Reports what is served, as soon as Envoy has it, and then the notes."""
         await self._settled(PATIENCE)
         self._concerned.subjects.clear()
         self._concerned.event.clear()
         self._tell_first(await self._rows(), notes)
 
     async def follow(self) -> None:
-        """Tells of every change, until it is cancelled."""
+        """Reports every change, until it is cancelled."""
         while True:
             await self._something()
             await self._settled(PATIENCE)
             await self._tell()
 
     async def _something(self) -> None:
-        """Waits until there may be something to say."""
+        """Waits until there may be something to report."""
         due = self._pace.due
         seconds = None if due is None else max(0.0, due - self._clock())
         if self._behind_since is not None:
@@ -109,7 +111,7 @@ class Console:
             return
 
     async def _settled(self, patience: float) -> None:
-        """Waits until Envoy has everything, but not for ever."""
+        """Waits until Envoy has everything, for at most `patience` seconds."""
         deadline = self._clock() + patience
         while self._is_pending() and self._clock() < deadline:
             await asyncio.sleep(_POLL)
@@ -135,7 +137,7 @@ class Console:
         return wording.problem(self._located(row))
 
     async def _rows(self) -> list[Row]:
-        """Of all there is, once; meanwhile Envoy is served."""
+        """The rows of all objects; Envoy is served meanwhile."""
         board, engine = self._instance.controller.board, self._instance.controller.engine
         found = await turns.collected(listing.steps(board, engine, every=True))
         return sorted(found, key=listing.order)
@@ -156,7 +158,7 @@ class Console:
         self._tell_counts()
 
     def _effect(self) -> Effect:
-        """What became of the edits in Envoy."""
+        """Whether and when Envoy got the edits."""
         now, began, has_effect = self._clock(), self._began, self._has_effect
         self._began, self._has_effect = None, False
         is_pending = self._is_pending()
@@ -181,7 +183,7 @@ class Console:
             return
         self._known[subject] = wording.known(row)
         if subject.kind == "Service" and any(it.message in said for it in row.told):
-            return  # the object that routes to it has told so
+            return  # it was reported with the object that routes to it
         said.update(it.message for it in row.told)
         if (line := wording.line(row, before, effect)) is not None:
             self._say(*line, partial(self._line, row, before, effect))
@@ -199,7 +201,7 @@ class Console:
         return is_row or subject in controller.board.remarks
 
     def _tell_of_files(self) -> None:
-        """There are only as many as have faults."""
+        """Reports changed complaints about files; only files with faults have any."""
         rows = {it.subject: it for it in self._instance.controller.board.file_rows()}
         for subject in [it for it in self._known if it.kind == "File" and it not in rows]:
             del self._known[subject]
@@ -210,7 +212,7 @@ class Console:
             self._known[subject] = wording.known(row)
 
     def _tell_listeners(self) -> None:
-        """Ports are told when Envoy has accepted their listeners, and when these are gone."""
+        """Reports ports when Envoy has accepted their listeners, and when these are gone."""
         now = frozenset(served.listening(self._instance))
         for text in sorted(now - self._listening):
             self._terminal.say("plain", f"serving {text}")
@@ -219,7 +221,7 @@ class Console:
         self._listening = now
 
     def _say(self, mark: Mark, text: str, placed: Callable[[], Line | None] | None = None) -> None:
-        """Says a line if there is room for it, with its place, for which a file has to be read."""
+        """Prints a line if the limit admits it, with its place, for which a file has to be read."""
         if self._pace.admits(mark, self._clock()):
             line = placed() if placed is not None else None
             self._terminal.say(mark, line[1] if line is not None else text)

@@ -1,7 +1,7 @@
-"""How many lines a second people are told. Pure: whoever asks brings the time.
+"""Limits how many lines are printed per second. Pure: the caller passes the time.
 
-Up to `LINES` at once; what comes above that in the same second is counted, and the counts are one
-line when the second is over.
+Up to `LINES` are printed in a second; further lines are only counted, and one line with the counts
+follows when the second is over.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ class Pace:
         self._counted: Counter[Mark] = Counter()
 
     def admits(self, mark: Mark, now: float) -> bool:
-        """Whether a line may be said now; else it is counted."""
+        """Whether a line may be printed now; otherwise it is counted."""
         if now - self._began >= SECOND and not self._counted:
             self._began, self._said = now, 0
         if self._said < LINES - 1:  # the last one is for the counts
@@ -43,11 +43,11 @@ class Pace:
 
     @property
     def due(self) -> float | None:
-        """When the counts are to be said; None if nothing was counted."""
+        """When the counts are to be printed; None if nothing was counted."""
         return self._began + SECOND if self._counted else None
 
     def summary(self, now: float) -> str:
-        """The counts, which begin anew: `and 480 more: 400 changed, 80 with problems`."""
+        """The counts, which are reset: `and 480 more: 400 changed, 80 with problems`."""
         counted, self._counted = self._counted, Counter()
         self._began, self._said = now, 1
         parts = [f"{count} {_NOUNS.get(mark, 'more')}" for mark, count in counted.most_common()]

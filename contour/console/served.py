@@ -1,4 +1,4 @@
-"""What is served, in one line: hosts, routes, ports. Of ports only what Envoy has accepted."""
+"""What is served, in one line: hosts, routes, and the ports that Envoy has accepted."""
 
 from collections.abc import Iterator, Sequence
 
@@ -33,7 +33,7 @@ def summary(controller: Controller, rows: Sequence[Row]) -> str:
 
 
 def unused_backends(controller: Controller) -> Iterator[str]:
-    """The Services that the command line leads somewhere, and no object leads to."""
+    """The Services for which the command line has addresses, but to which no object routes."""
     engine = controller.engine
     used = {port.service for port, _ in engine.answers(services.endpoints)}
     for name, _ in sorted(engine.rows(localbackends.NAMED)):
@@ -48,8 +48,8 @@ def _counted(count: int, noun: str) -> str:
 
 
 def listening(instance: Instance) -> Iterator[str]:
-    """The ports on which Envoys listen, by their own answer; those of a Gateway with Envoys of its
-    own with its name."""
+    """The ports on which Envoys have confirmed to listen; if a Gateway has Envoys of its own, with
+    its name."""
     for name in (DEFAULT_FLEET, *sorted(instance.controller.fleets.keys() - {DEFAULT_FLEET})):
         whose = "" if name == DEFAULT_FLEET else f"Gateway {name}, "
         for text in _of_fleet(instance, name):

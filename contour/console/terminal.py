@@ -1,6 +1,6 @@
-"""Writing lines for people to standard error, whatever it is: a terminal, a pipe, a full disk.
+"""Writes lines for people to standard error, whether it is a terminal, a pipe or a full disk.
 
-What cannot be written is lost, and nothing else happens: to serve is more important than to tell.
+A line that cannot be written is lost without an error: serving is more important than printing.
 """
 
 import os
@@ -51,7 +51,7 @@ class Terminal:
 
 
 def _one_line(text: str) -> str:
-    """Words that others have written, such as Envoy's, in one line and without control codes."""
+    """A foreign text, such as Envoy's, in one line and without control codes."""
     return "".join(it if it.isprintable() else " " for it in " ".join(text.split()))
 
 

@@ -1,7 +1,7 @@
 """What happened to an object, as one line. Pure.
 
-An object is compared with how it fared when it was last told of: what is wrong now and was not,
-is told; else that it is valid again; else that it changed.
+An object is compared with its state in the last line about it: the line names new problems; without
+any, it says that the object is valid again, or that it has changed.
 """
 
 from typing import NamedTuple
@@ -14,18 +14,18 @@ Line = tuple[Mark, str]
 
 
 class Known(NamedTuple):
-    """How an object fared when it was last told of."""
+    """The state of an object in the last line about it."""
 
     state: str
     told: frozenset[str]
-    """The texts of what was told."""
+    """The problems that were reported."""
 
 
 class Effect(NamedTuple):
     """What a change did in Envoy."""
 
     seconds: float | None
-    """Until Envoy had it; None if it does not have it yet."""
+    """How long it took until Envoy had it; None if it does not have it yet."""
     is_any: bool = True
     """Whether anything of it concerned Envoy."""
 
@@ -38,7 +38,7 @@ class Effect(NamedTuple):
 
 
 def known(row: Row) -> Known:
-    """What is remembered of an object that was told of."""
+    """What is remembered of an object that was reported."""
     return Known(row.state, frozenset(it.text for it in row.told))
 
 
@@ -61,7 +61,7 @@ def line(row: Row, before: Known | None, effect: Effect | None) -> Line | None:
 
 
 def _better(row: Row, before: Known, effect: str) -> Line:
-    """There is less wrong with it than before."""
+    """The line for an object with fewer problems than before."""
     name = _name(row)
     if before.state != "ok" and row.state == "ok":
         return "good", f"{name} is valid again{effect}"
@@ -93,7 +93,7 @@ def _mark(told: list[Told] | tuple[Told, ...]) -> Mark:
 
 
 def _told(told: list[Told] | tuple[Told, ...]) -> str:
-    """The first and worst, with its place, and how many more there are."""
+    """The worst problem with its place, and how many more there are."""
     first = min(told, key=lambda it: ("error", "warning", "info").index(it.severity))
     place = f" [{first.file}:{first.line}]" if first.line else ""
     field = f"{first.field}: " if first.field else ""
