@@ -1,4 +1,4 @@
-"""What configures upstream Contour, converted to a ContourConfiguration.
+"""Converts the configuration of upstream Contour to a ContourConfiguration.
 
 A configuration file (alone, or in a ConfigMap) or the `runtimeSettings` of a ContourDeployment. The
 fields of a ContourConfiguration have upstream's names, so a setting moves to the field that
@@ -129,7 +129,8 @@ def _fields(model: type | None) -> dict[str, shape.FieldShape]:
 
 
 def _spelt(value: object, field: shape.FieldShape | None) -> object:
-    """The value of a setting as that field spells it; what no model describes stays as it is."""
+    """The value of a setting with the field names of our model; what no model describes stays as it
+    is."""
     if is_list(value):
         return [_spelt(it, field) for it in value]
     if field is None or field.model is None:

@@ -1,7 +1,7 @@
 """The options of upstream Contour's `serve` that `contour serve` does not have.
 
-Each is a field of the ContourConfiguration, which upstream has as well (Contour 1.33, "CLI"); so a
-Deployment of upstream's tells where its settings belong.
+Each corresponds to a field of the ContourConfiguration, as in upstream (Contour 1.33, "CLI"). So
+users who reuse a Deployment of upstream learn where its settings belong.
 """
 
 from collections.abc import Mapping
@@ -27,13 +27,13 @@ FIELDS: Mapping[str, str] = {
     "--stats-port": "spec.envoy.metrics.port",
     "--use-proxy-protocol": "spec.envoy.listener.useProxyProtocol",
 }
-"""By option: the field; empty where nothing here does the same."""
+"""The field for each option; empty if nothing here does the same."""
 
 _OPTIONS = {"--debug": "--log-level debug", "-d": "--log-level debug"}
 
 
 def told(option: str) -> str | None:
-    """What to do about an option of upstream's; None for one that upstream does not have."""
+    """What to use instead of an option of upstream; None for one that upstream does not have."""
     if option in _OPTIONS:
         return f"{option} is an option of upstream Contour; use {_OPTIONS[option]}"
     if option not in FIELDS:

@@ -1,4 +1,4 @@
-"""What a conversion makes, and what it says about that."""
+"""The result of a conversion: documents, and messages about them."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -8,7 +8,7 @@ Document = dict[str, object]
 
 
 class Told(NamedTuple):
-    """One thing that is not, or not exactly, as it was."""
+    """A message about something that was not, or not exactly, converted."""
 
     subject: str
     """The object, such as `Ingress shop/web`, or the file."""
@@ -26,9 +26,9 @@ class Told(NamedTuple):
 
 @dataclass(slots=True)
 class Converted:
-    """Documents to apply, in order, and what is told of them."""
+    """Documents to apply, in order, and the messages about them."""
 
     documents: list[Document] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     is_incomplete: bool = False
-    """Whether something was left out that is told elsewhere, such as an object with errors."""
+    """Whether something was left out that is reported elsewhere, such as an object with errors."""

@@ -1,10 +1,10 @@
 """What each annotation of ingress-nginx becomes in an HTTPProxy.
 
 `CONVERSIONS` is the table; the rows for redirects, rewrites, canaries and TLS without termination
-are in `hosts` and `routes`, since they decide about more than one field. Values that nginx has
-without an annotation and Envoy has not are written too: it waits for a minute between two bytes of
-a backend, however long the whole response takes, and passes WebSockets on.
-Source: the user guide of ingress-nginx, "Annotations".
+are in `hosts` and `routes`, since they decide about more than one field. Defaults of nginx that
+Envoy does not share are written, too: nginx waits for a minute between two bytes of a backend,
+however long the whole response takes, and forwards WebSockets. Source: the user guide of
+ingress-nginx, "Annotations".
 """
 
 import ipaddress
@@ -20,12 +20,12 @@ from dag.foreign.known import foreign
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What annotations add."""
+    """The parts of an HTTPProxy that annotations add."""
 
     host: Document = field(default_factory=dict[str, object])
-    """To `spec.virtualhost`."""
+    """Added to `spec.virtualhost`."""
     tls: Document = field(default_factory=dict[str, object])
-    """To `spec.virtualhost.tls`."""
+    """Added to `spec.virtualhost.tls`."""
     route: Document = field(default_factory=dict[str, object])
     service: Document = field(default_factory=dict[str, object])
     told: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -90,7 +90,8 @@ _SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30}
 
 
 def _retries(given: Given) -> Piece:
-    """Without a list, nginx tries again after errors and timeouts; a try is the first one, too."""
+    """Retries. Without a list, nginx retries after errors and timeouts; its number of tries
+    includes the first one."""
     names = [it for it in _NEXT if given.value(it)]
     written = given.value("proxy-next-upstream").split() or ["error", "timeout"]
     tries = given.number(_TRIES)
@@ -237,7 +238,7 @@ def _listed(text: str) -> Iterator[str]:
 
 
 def _clients(given: Given) -> Piece:
-    """Certificates of clients. Who may match only by the name in a certificate stays out."""
+    """Client certificates. Conditions on the name in a certificate are not converted."""
     secret, verified = given.value("auth-tls-secret"), given.value("auth-tls-verify-client") or "on"
     if not secret or verified == "off":
         return Piece()
@@ -265,7 +266,7 @@ def _aliases(given: Given) -> Piece:
 
 
 def _redirects(given: Given) -> Piece:
-    """Only what is told of them: `routes` writes them."""
+    """Only the messages about redirects: `routes` converts them."""
     found = {it: given.value(it) for it in ("permanent-redirect", "temporal-redirect")}
     kept = [it for it, url in found.items() if url and not re.search(r"\?|\$request_uri$", url)]
     return Piece(told=dict.fromkeys(kept, "the query of the request is kept; nginx drops it"))
@@ -287,7 +288,7 @@ CONVERSIONS: Mapping[str, Conversion] = {
     "server-alias": _aliases,
     "permanent-redirect temporal-redirect": _redirects,
 }
-"""By the names of annotations: what they become together."""
+"""How annotations are converted, by the names of those that are converted together."""
 
 _ELSEWHERE = (
     "ssl-redirect force-ssl-redirect rewrite-target use-regex app-root from-to-www-redirect"
@@ -295,16 +296,16 @@ _ELSEWHERE = (
     " ssl-passthrough canary canary-weight canary-weight-total canary-by-cookie canary-by-header"
     " canary-by-header-pattern canary-by-header-value"
 )
-"""What `hosts` and `routes` convert."""
+"""The annotations that `hosts` and `routes` convert."""
 
 CONVERTED = frozenset(it for names in (_ELSEWHERE, *CONVERSIONS) for it in names.split())
 
 RESTRICTING = frozenset({"auth-tls-match-cn"})
-"""Behaviours of guards without which more would be let in."""
+"""Annotations that restrict a guard: without them more requests would pass."""
 
 
 OF_HOSTS = frozenset({"auth-tls-match-cn", "auth-tls-secret", "server-snippet"})
-"""Those that nginx applies to all paths of a host, whoever's they are."""
+"""The annotations that nginx applies to all paths of a host, of whichever Ingress."""
 
 
 def piece(given: Given) -> Piece:
@@ -324,7 +325,8 @@ def _joined(found: Iterable[Document]) -> Document:
 
 
 def told(given: Given, found: Piece) -> Iterator[Told]:
-    """What is not, or not exactly, converted. An Ingress whose guard is not is left out."""
+    """What is not, or not exactly, converted. An Ingress is left out if a guard of it is not
+    converted."""
     for name, value in given.annotations.items():
         known = next(iter(foreign({f"{PREFIX}{name}": value}, frozenset())), None)
         if known is None or known.effect == "harmless":

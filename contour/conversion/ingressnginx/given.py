@@ -25,7 +25,7 @@ class Others:
 
 
 Unread = Literal["", "annotations", "paths"]
-"""What of an Ingress with errors is not known. Its hosts are; with `paths` nothing else is."""
+"""What is not known of an Ingress with errors. Its hosts are known; with `paths`, only these."""
 
 
 class Given(NamedTuple):
@@ -34,7 +34,7 @@ class Given(NamedTuple):
     ingress: Ingress
     others: Others
     without: frozenset[str] = frozenset()
-    """Names of annotations that are to be left out."""
+    """Names of annotations to ignore."""
     unread: Unread = ""
 
     def __str__(self) -> str:
@@ -47,18 +47,20 @@ class Given(NamedTuple):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Those of ingress-nginx, by the name after the prefix, without the ones to be left out."""
+        """The annotations of ingress-nginx, by the name after the prefix, without the ignored
+        ones."""
         found = self.ingress.metadata.annotations
         short = {it.removeprefix(PREFIX).lower(): it for it in found if it.startswith(PREFIX)}
         return {name: found[it].strip() for name, it in short.items() if name not in self.without}
 
     def value(self, *names: str) -> str:
-        """The value of the first of these annotations that is there; empty without one."""
+        """The value of the first of these annotations that is set; empty if none is."""
         found = self.annotations
         return next((found[it] for it in names if found.get(it)), "")
 
     def is_on(self, *names: str, usual: bool = False) -> bool:
-        """A switch, as Go's `strconv.ParseBool` reads it; what is no boolean counts as unset."""
+        """Whether a boolean annotation is true, as Go's `strconv.ParseBool` reads it; an invalid
+        value counts as unset."""
         value = self.value(*names)
         return value in _TRUE if value in _TRUE | _FALSE else usual
 
@@ -73,7 +75,8 @@ class Given(NamedTuple):
         return int(value) if re.fullmatch(r"[0-9]{1,9}", value) else None
 
     def port(self, backend: IngressServiceBackend) -> int | None:
-        """The number of a Service's port; None for a name that none of the manifests explains."""
+        """The number of a Service's port; None for a name that no Service among the manifests
+        defines."""
         if backend.port.number is not None:
             return backend.port.number
         service = self.others.services.get(NamespacedName(self.namespace, backend.name))
@@ -100,7 +103,8 @@ class Partial(NamedTuple):
 def read(
     batch: Batch, of_class: str, without: frozenset[str], broken: Iterable[Partial] = ()
 ) -> list[Given]:
-    """The Ingresses of a class, and those without one, among manifests; `broken`: with errors."""
+    """The Ingresses of a class, and those without a class, among manifests; `broken`: those with
+    errors."""
     objects = [it.object for it in batch.events if it.object is not None]
     others = Others(
         {it.metadata.key: it for it in objects if isinstance(it, Service)},

@@ -1,4 +1,5 @@
-"""The routes of a host: of the paths of all Ingresses that name it, and of what is left out."""
+"""The routes of a host, from the paths of all Ingresses that name it; paths that are left out are
+closed."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from contour.conversion.told import Document, Told
 
 @dataclass(slots=True)
 class HostRoutes:
-    """The routes of a host, and what is told of them."""
+    """The routes of a host, and the messages about them."""
 
     documents: list[Document] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
@@ -46,10 +47,10 @@ class _Making:
     kind: paths.Host
     result: HostRoutes = field(default_factory=HostRoutes)
     taken: dict[str, Given] = field(default_factory=dict)
-    """By conditions: whose they are."""
+    """The Ingress of each set of conditions."""
 
     def is_closed(self, place: Place) -> bool:
-        """Whether it is left out whatever its path is."""
+        """Whether a place is left out whatever its path is."""
         return place.is_left_out or place.given.namespace != self.namespace
 
     def make(self, usual: list[Place], canaries: list[Place]) -> None:
@@ -75,11 +76,11 @@ class _Making:
         self._add_rest([it for it in usual if not self.is_closed(it)])
 
     def _key(self, place: Place) -> tuple[str, str]:
-        """Of an expression the type does not matter."""
+        """The key of a path; for a regular expression the type of path does not matter."""
         return (place.text, "") if self.kind.is_regex else place.key
 
     def _first(self, places: Iterable[Place]) -> dict[tuple[str, str], Place]:
-        """Of each path the place that counts."""
+        """The place that is used for each path."""
         found: dict[tuple[str, str], Place] = {}
         for it in places:
             winner = found.setdefault(self._key(it), it)
@@ -88,13 +89,14 @@ class _Making:
         return found
 
     def _in_order(self, places: Iterable[Place]) -> list[Place]:
-        """As nginx looks at expressions; the order of other paths does not matter."""
+        """In the order in which nginx tries regular expressions; the order of other paths does not
+        matter."""
         if not self.kind.is_regex:
             return list(places)
         return sorted(places, key=lambda it: (len(it.text), it.text), reverse=True)
 
     def _rewritten(self, places: list[Place]) -> dict[str, Rewrite | UnconvertibleError]:
-        """What becomes of the paths of a host that are rewritten."""
+        """The rewrites of the paths of a host."""
         found: dict[str, Rewrite | UnconvertibleError] = {}
         for it in places:
             if it.target and not self.is_closed(it):

@@ -1,8 +1,8 @@
-"""One HTTPProxy for each host: of all Ingresses that name it, as ingress-nginx joins them.
+"""One HTTPProxy for each host, made of all Ingresses that name it, as ingress-nginx merges them.
 
-The oldest Ingress comes first; of two with the same age the one whose name is greater, as in
-ingress-nginx. What is left out of a host stays closed: a path of it answers 503, and so does the
-whole host where a wider one would get its requests. Elsewhere: the routes (`hostroutes`).
+The oldest Ingress comes first; of two with the same age, the one with the greater name, as in
+ingress-nginx. What is left out of a host is closed: its paths answer 503, and so does the whole
+host if a wildcard host would get its requests. Elsewhere: the routes (`hostroutes`).
 """
 
 import re
@@ -21,7 +21,7 @@ from crds.meta import NamespacedName
 from crds.raw import items, mapping
 
 EVERY = "*"
-"""The host of rules that name none."""
+"""The host of rules without a host."""
 
 
 def converted(found: Iterable[Given], ingress_class: str = "") -> Converted:
@@ -38,7 +38,7 @@ def converted(found: Iterable[Given], ingress_class: str = "") -> Converted:
 
 
 def _in_order(places: Iterable[Place]) -> list[Place]:
-    """Canaries last, and before them the backends of what no path matches."""
+    """The Ingresses in order: canaries last, default backends before them."""
     named = sorted(places, key=lambda it: it.given.ingress.metadata.key, reverse=True)
     return sorted(named, key=lambda it: (it.given.is_canary, it.is_default, _created(it.given)))
 
@@ -48,7 +48,7 @@ def _created(given: Given) -> datetime:
 
 
 def _paths(given: Given) -> Iterator[tuple[str, HTTPIngressPath, bool]]:
-    """The hosts and paths, and whether that is only the backend of what no path matches."""
+    """The hosts and paths, and whether a path is only for the default backend."""
     spec = given.ingress.spec
     every = _every(spec.default_backend) if spec.default_backend is not None else None
     if not spec.rules and every is not None:
@@ -78,15 +78,15 @@ class _Making:
     ingress_class: str
     result: Converted = field(default_factory=Converted)
     hosts: frozenset[str] = frozenset()
-    """All that are named."""
+    """All hosts that Ingresses name."""
     used: set[NamespacedName] = field(default_factory=set)
     closing: set[tuple[NamespacedName, str]] = field(default_factory=set)
-    """The Ingresses for which a host is left out as a whole."""
+    """The Ingresses that have a host which is left out as a whole."""
     left_out: dict[str, list[Place]] = field(default_factory=dict)
     """Hosts without an HTTPProxy."""
 
     def take(self, given: Given, by_host: defaultdict[str, list[Place]]) -> None:
-        """Adds the paths of an Ingress, and what is told of it."""
+        """Adds the paths of an Ingress, and the messages about it."""
         piece = annotations.piece(given)
         told = [] if given.unread else list(annotations.told(given, piece))
         self.result.told += told
@@ -99,7 +99,7 @@ class _Making:
                 self.closing.add((given.ingress.metadata.key, host))
 
     def host(self, host: str, places: list[Place]) -> None:
-        """Adds the HTTPProxy of a host, and what is told of it."""
+        """Adds the HTTPProxy of a host, and the messages about it."""
         kept = [it for it in places if not it.is_left_out]
         is_closed = any((it.given.ingress.metadata.key, host) in self.closing for it in places)
         if not kept or is_closed:
@@ -126,7 +126,7 @@ class _Making:
             self.left_out[host] = places
 
     def _spec(self, host: str, places: list[Place], own: list[Place]) -> Document:
-        """Empty if no path is converted."""
+        """The spec of an HTTPProxy; empty if no path is converted."""
         namespace = own[0].given.namespace
         if any(it.given.is_on("ssl-passthrough") for it in own):
             return _passed_through(host, own)
@@ -155,7 +155,7 @@ class _Making:
         return found
 
     def _aliases(self, host: str, places: list[Place]) -> list[str]:
-        """Those of the first Ingress that has any, without the hosts of other Ingresses."""
+        """The aliases of the first Ingress that has any, without the hosts of other Ingresses."""
         named = _each_ingress(it for it in places if not it.given.is_canary)
         having = [it for it in named if "aliases" in it.piece.host]
         for it in having[1:]:
@@ -167,7 +167,7 @@ class _Making:
         return [name for name in found if name not in self.hosts]
 
     def _clients(self, host: str, places: list[Place], own: list[Place]) -> Document:
-        """Whose certificates are accepted: as the first Ingress says, for the whole host."""
+        """The client validation that the first Ingress asks for, for the whole host."""
         guarding = [it for it in _each_ingress(places) if it.piece.tls]
         for it in guarding:
             if it.given.namespace != own[0].given.namespace:
@@ -199,7 +199,7 @@ class _Making:
         )
 
     def _add_www(self, host: str, places: list[Place], spec: Document) -> None:
-        """The name with `www.` redirects to the one without, or the other way round."""
+        """Adds a redirect from the name with `www.` to the one without, or the other way round."""
         other = host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
         is_wanted = any(it.given.is_on("from-to-www-redirect") for it in places)
         if not is_wanted or other in self.hosts or "*" in host:
@@ -211,7 +211,8 @@ class _Making:
         self._add(places, other, {"virtualhost": virtual_host, "routes": [route]})
 
     def close_what_is_left_out(self) -> None:
-        """Adds closed HTTPProxies of hosts that are left out where a wider one has theirs."""
+        """Adds closed HTTPProxies for hosts that are left out if a wildcard host would get their
+        requests."""
         wider = [(it, name) for it in self.result.documents for name in _names(_spec_of(it))]
         for host, places in self.left_out.items():
             names = [host, *self._aliases(host, places)]
@@ -221,7 +222,8 @@ class _Making:
                     break
 
     def _close(self, names: list[str], places: list[Place], wider: Document) -> None:
-        """Over TLS as well, if the wider host has it: with a certificate of either."""
+        """Closes a host, also over TLS if the wildcard host has it, with the certificate of
+        either."""
         host, namespace = names[0], places[0].given.namespace
         usual = [it for it in places if not it.given.is_canary]
         secret = _secret(host, [it for it in usual if it.given.namespace == namespace])
@@ -246,14 +248,14 @@ class _Making:
 
 
 def _each_ingress(places: Iterable[Place]) -> list[Place]:
-    """A place of each Ingress."""
+    """One place of each Ingress."""
     return list({it.given.ingress.metadata.key: it for it in reversed([*places])}.values())[::-1]
 
 
 def _secret_of(host: str, places: Sequence[Place], namespace: str) -> str | None:
     """The Secret of a host's certificate; None without TLS.
 
-    Raises _HostError where TLS is wanted, by an Ingress or by a guard, and there is no Secret.
+    Raises _HostError if an Ingress or a guard needs TLS and there is no Secret.
     """
     usual = [it for it in places if not it.given.is_canary]
     secret = _secret(host, [it for it in usual if it.given.namespace == namespace])
@@ -275,7 +277,7 @@ def _secret_of(host: str, places: Sequence[Place], namespace: str) -> str | None
 def _secret(host: str, places: Iterable[Place]) -> str | None:
     """The Secret of the first Ingress that has one for a host, by its name or by a wildcard.
 
-    Empty if none is named for exactly this host, None if the host is not covered.
+    Empty if the host is listed under `tls` without a Secret, None if it is not covered.
     """
     for place in places:
         found = place.given.ingress.spec.tls
@@ -289,7 +291,7 @@ def _secret(host: str, places: Iterable[Place]) -> str | None:
 
 
 def _covers(name: str, host: str) -> bool:
-    """Whether a certificate for a wildcard is one for a host: it stands for one label."""
+    """Whether a wildcard certificate covers a host: the wildcard stands for one label."""
     return name.startswith("*.") and name[2:] == host.partition(".")[2]
 
 
@@ -312,7 +314,7 @@ def _spec_of(document: Document) -> Document:
 
 
 def _passed_through(host: str, places: list[Place]) -> Document:
-    """The backend of the root path gets the connections as they are."""
+    """The TCP proxy that passes TLS connections to the backend of the root path."""
     root = next((it for it in places if it.text == "/"), places[0])
     try:
         backend = service(root)

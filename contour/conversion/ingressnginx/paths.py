@@ -19,17 +19,17 @@ from dag.values import paths, regexes
 
 
 class Match(NamedTuple):
-    """Conditions of a route, and what becomes of the requests that meet them."""
+    """Conditions of a route, and what is done with the requests that meet them."""
 
     conditions: tuple[Document, ...]
     replacement: str | None = None
     """What replaces the prefix that they match; None: it stays."""
     is_closed: bool = False
-    """Whether they are answered 503."""
+    """Whether the requests are answered 503."""
 
 
 class Host(NamedTuple):
-    """What a path has to know of the others of its host."""
+    """What the conversion of a path has to know about the other paths of its host."""
 
     is_regex: bool
     exact: frozenset[str]
@@ -59,9 +59,9 @@ def matches(path: HTTPIngressPath, host: Host) -> list[Match]:
 
 
 def closed(path: HTTPIngressPath, host: Host) -> list[Match]:
-    """The conditions of all that a path may match, to close it.
+    """Conditions for everything that a path may match, to close it.
 
-    Of a path that cannot be written they are those of its literal beginning.
+    If the path cannot be converted, they match its literal beginning.
     """
     try:
         found = matches(path, host)
@@ -103,20 +103,20 @@ def expression(text: str) -> Document:
 
 
 def _longer(body: str, text: str) -> str:
-    """An expression that ranks as `text` does among those of its host: by its length.
+    """The expression, made longer so that it ranks like `text` among those of its host.
 
-    A flag more has no effect but on that.
+    A flag that is repeated has no other effect.
     """
     flags = "i" * (1 + min(len(text), _MOST) - min(len(body), _MOST))
     return f"/(?{flags}:{body[1:]}.*)"
 
 
 _MOST = 900
-"""Characters up to which ranks are kept: no expression has more than 1024."""
+"""Characters up to which the rank is kept: expressions are limited to 1024."""
 
 
 def _has_alternatives(text: str) -> bool:
-    """Whether there is a | outside of all groups and classes."""
+    """Whether an expression has a | outside of all groups and classes."""
     shorter = re.sub(r"\\.|\[\^?\]?[^\]]*\]", "", text)
     while shorter != (found := re.sub(r"\([^()]*\)", "", shorter)):
         shorter = found
@@ -124,7 +124,8 @@ def _has_alternatives(text: str) -> bool:
 
 
 def beginning(text: str, *, is_regex: bool) -> str:
-    """The characters with which all begins that a path matches; a dot may be any of them."""
+    """The characters with which everything begins that a path matches; a dot stands for any
+    character."""
     if is_regex and _has_alternatives(text):
         return "/"
     body = text.removeprefix("^") if is_regex else text

@@ -1,9 +1,9 @@
-"""Paths of which nginx rewrites the beginning, and where they come among the others of a host.
+"""Paths whose beginning nginx rewrites, and their precedence among the paths of a host.
 
-An HTTPProxy replaces only what a condition `prefix` matches, which has regard to case and comes
-after all expressions. So a path whose rewrite is more than that is not converted; neither is one
-that a path would come before here which comes after it in nginx. What differs in case alone is
-closed where another path would get it.
+An HTTPProxy replaces only what a condition `prefix` matches, which is case-sensitive and comes
+after all regular expressions. So a path with a more complex rewrite is not converted; neither is
+one that would lose requests to a path that comes after it in nginx. Requests that differ only in
+case are closed if another path would get them.
 """
 
 import re
@@ -55,7 +55,7 @@ def _path(regex: str) -> Document:
 class _Form(NamedTuple):
     expression: str
     group: str
-    """The one that is kept."""
+    """The group that is kept."""
     rest: str
     """What follows the prefix in the path with its query; empty for anything."""
 
@@ -69,10 +69,10 @@ _FORMS = (
 
 
 def displaced(found: Collection[str], prefixes: Mapping[str, str]) -> dict[str, str]:
-    """The rewritten paths that would lose requests to a path behind them, each with that path.
+    """The rewritten paths that would lose requests to a later path, each with that path.
 
-    `found`: all paths of a host; `prefixes`: of those that are rewritten. One that is not converted
-    is an expression, and comes before others in turn.
+    `found`: all paths of a host; `prefixes`: of those that are rewritten. A path that is not
+    converted becomes an expression, so it may displace others in turn.
     """
     left: dict[str, str] = {}
     while lost := _lost(found, {it: prefixes[it] for it in prefixes if it not in left}):
@@ -93,18 +93,19 @@ def _lost(found: Collection[str], prefixes: Mapping[str, str]) -> dict[str, str]
 
 
 def first(path: str, other: str) -> bool:
-    """Whether nginx looks at a path before another one of a host with expressions."""
+    """Whether nginx tries a path before another one, in a host with regular expressions."""
     return (len(path), path) > (len(other), other)
 
 
 def may_meet(path: str, other: str) -> bool:
-    """Whether one request may match two expressions, by the literal beginnings of them."""
+    """Whether a request may match both expressions, judged by their literal beginnings."""
     starts = (beginning(it, is_regex=True).lower() for it in (path, other))
     return all(one == two or "." in {one, two} for one, two in zip(*starts, strict=False))
 
 
 def other_case(text: str, prefix: str) -> Match | None:
-    """What a rewritten path matches only without regard to case, closed; None without letters.
+    """A closed match for requests that match a rewritten path only case-insensitively; None if it
+    has no letters.
 
     Raises UnconvertibleError.
     """
@@ -118,7 +119,7 @@ def other_case(text: str, prefix: str) -> Match | None:
 
 
 def _differing(text: str) -> str:
-    """An expression for texts whose letters are not all these; empty without letters."""
+    """An expression for texts that differ in case from this one; empty without letters."""
     found = ""
     for it in reversed(text):
         same = f"{re.escape(it)}{found}" if found else ""

@@ -23,7 +23,7 @@ class Place(NamedTuple):
     is_left_out: bool = False
     """Whether the Ingress is not converted."""
     is_default: bool = False
-    """Whether it is the backend of what no path matches."""
+    """Whether it is a default backend."""
 
     @property
     def text(self) -> str:
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """Equal for the paths of which one counts, and between which a canary chooses."""
+        """Equal for places of which only one is used, and among which a canary chooses."""
         return self.text, self.path.path_type
 
     @property
@@ -78,10 +78,10 @@ def _route(
 def _split(
     place: Place, canary: Place | None
 ) -> Iterator[tuple[Sequence[Document], Sequence[Document]]]:
-    """Further conditions, and the Services that get the requests that meet them.
+    """Further conditions, and the Services for the requests that meet them.
 
-    A header decides before a cookie, a cookie before the weight; `never` keeps a request away from
-    the canary, whatever comes after it (ingress-nginx's user guide, "Canary").
+    A header takes precedence over a cookie, a cookie over the weight; `never` excludes a request
+    from the canary, whatever follows (ingress-nginx's user guide, "Canary").
     """
     usual = service(place)
     if canary is None:
@@ -101,7 +101,7 @@ def _split(
 
 
 def _chosen(given: Given) -> Iterator[tuple[Document, Document]]:
-    """Conditions that choose the canary, each with the one that keeps away from it, or none."""
+    """Conditions that choose the canary, each with the one that excludes it, or none."""
     if header := given.value("canary-by-header"):
         if value := given.value("canary-by-header-value"):
             yield _header(header, exact=value), {}
