@@ -1,9 +1,10 @@
-"""A bootstrap that a user wrote or changed: what becomes of the one that a fleet is rendered.
+"""Applies a user's bootstrap, or changes to it, to the bootstrap that is rendered for a fleet.
 
-It replaces that one, is merged into it, or patches it. What Envoy needs in order to reach the
-control plane, and what readiness depends on, must stay: it is compared as protobuf messages, and
-what differs is refused with its path. Pure: a text and settings in, a text out. Elsewhere: what is
-rendered (`contour.bootstrap`), and Envoy's own validation (`contour.host.validating`).
+The user's text replaces the rendered bootstrap, is merged into it, or patches it. What Envoy needs
+to reach the control plane, and what readiness depends on, must stay: these parts are compared as
+protobuf messages, and a difference is refused with its path. Pure: a text and settings in, a text
+out. Elsewhere: rendering (`contour.bootstrap`), and Envoy's own validation
+(`contour.host.validating`).
 """
 
 from contour.custombootstrap.applying import Applied, RefusedBootstrapError, applied, told

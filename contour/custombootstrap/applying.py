@@ -1,4 +1,4 @@
-"""From what a user wrote to the text that Envoy starts with, or everything that is wrong."""
+"""Turns a user's bootstrap into the text that Envoy starts with, or into a list of all errors."""
 
 import json
 from collections import Counter
@@ -54,8 +54,8 @@ def told(remark: Remark) -> str:
 def applied(
     custom: CustomBootstrap, settings: Settings, taken: Mapping[int, str] = _NO_PORTS
 ) -> Applied:
-    """What becomes of the bootstrap of these settings. `taken` has the TCP ports that are used by
-    something else, each with who listens there. Raises RefusedBootstrapError."""
+    """The bootstrap of these settings with the user's changes. `taken` are the TCP ports that are
+    in use, each with the listener that has it. Raises RefusedBootstrapError."""
     rendered = bootstrap.message(settings)
     result, found = changed(custom, rendered)
     found.errors += protecting.differences(rendered, result)
@@ -69,8 +69,8 @@ def applied(
 def changed(
     custom: CustomBootstrap, rendered: bootstrap_pb2.Bootstrap
 ) -> tuple[bootstrap_pb2.Bootstrap, Found]:
-    """What the user wants, before it is judged. Raises RefusedBootstrapError for what is no
-    bootstrap at all."""
+    """The bootstrap that the user wants, before it is checked. Raises RefusedBootstrapError if the
+    result is no bootstrap at all."""
     result, found = bootstrap_pb2.Bootstrap(), Found()
     value = _value(custom, rendered, found)
     if not found.errors:
@@ -99,7 +99,8 @@ def _value(custom: CustomBootstrap, rendered: bootstrap_pb2.Bootstrap, found: Fo
     value = reading.document(custom.value or "", "value", found)
     if found.errors or custom.type == "Replace":
         return value
-    # What is joined is valid in itself, so that what is wrong is told where it was written.
+    # The user's part is validated before it is merged, so that errors name the place where it was
+    # written.
     found.errors += parsing.read_into(bootstrap_pb2.Bootstrap(), value, "value").errors
     if found.errors:
         return value

@@ -13,7 +13,7 @@ _LONGEST = 160
 
 
 def compared(path: str, wanted: Message, found: Message | None) -> Iterator[Remark]:
-    """What would have to be otherwise for the second to equal the first."""
+    """The differences of the second message from the first."""
     if wanted != found:
         yield from _differing(path, _plain(wanted), None if found is None else _plain(found))
 

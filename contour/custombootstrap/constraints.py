@@ -1,7 +1,7 @@
-"""The constraints that Envoy's proto files put on fields (protoc-gen-validate), as far as they are
-about one value: what is required, how long a text or list is, how large a number is.
+"""The constraints of fields in Envoy's proto files (protoc-gen-validate) that concern a single
+value: required fields, lengths of texts and lists, ranges of numbers.
 
-The others, and what Envoy checks beside them, are told by Envoy itself (`contour.host.validating`).
+The others, and Envoy's further checks, are left to Envoy itself (`contour.host.validating`).
 """
 
 import operator
@@ -32,7 +32,7 @@ _LENGTHS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
 
 
 def violations(message: Message, path: str = "") -> Iterator[Remark]:
-    """What a message and those inside it violate."""
+    """The constraints that a message and those inside it violate."""
     if isinstance(message, any_pb2.Any):
         yield from _of_any(message, path)
         return

@@ -1,8 +1,8 @@
-"""Joining one message with another, as their JSON: what the second says wins, and lists grow.
+"""Merges one message into another, as JSON: values of the second win, and lists are appended.
 
-Fields are matched by the protobuf definitions, so that both spellings of a name are one field, and
-a member of a `oneof` takes the place of the other members. Configurations of extensions (`Any`) are
-joined if they have the same type; otherwise the second replaces the first.
+Fields are matched by the protobuf definitions, so that both spellings of a name are the same field,
+and a member of a `oneof` replaces the other members. Configurations of extensions (`Any`) are
+merged if they have the same type; otherwise the second replaces the first.
 """
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -16,7 +16,7 @@ _TYPE = "@type"
 
 
 def merged(of: Descriptor, base: Raw, extra: Raw) -> Raw:
-    """Both as one, with the names of the proto files; both are valid JSON of that message."""
+    """Both merged, with the field names of the proto files; both are valid JSON of that message."""
     if of.full_name == _ANY:
         return _merged_any(base, extra)
     if of.full_name.startswith("google.protobuf."):

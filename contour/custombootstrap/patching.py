@@ -33,7 +33,7 @@ def patched(document: Raw, patches: Sequence[JsonPatch], path: str, found: Found
 
 
 def operation(it: JsonPatch) -> Raw:
-    """An operation as RFC 6902 spells it."""
+    """An operation as RFC 6902 writes it."""
     result: Raw = {"op": it.op, "path": it.path}
     if it.from_ is not None:
         result["from"] = it.from_

@@ -1,4 +1,4 @@
-"""What must stay of the bootstrap that a fleet is rendered, and why.
+"""The parts of a fleet's rendered bootstrap that must stay, and why.
 
 Both are compared as protobuf messages: neither the order of fields nor the spelling of a default
 makes a difference.
@@ -37,8 +37,8 @@ _MOST_TOLD = 5
 
 
 def completed(rendered: Bootstrap, found: Bootstrap) -> None:
-    """Adds what one text cannot say for several fleets, which is who the node is. The cluster of
-    the administration interface follows that interface to another address."""
+    """Adds what one text cannot say for several fleets: the identity of the node. If the
+    administration interface has another address, its cluster leads there."""
     if not found.node.id and not found.node.cluster:
         found.node.id, found.node.cluster = rendered.node.id, rendered.node.cluster
     usual = _named(rendered.static_resources.clusters, monitoring.CLUSTER)
@@ -48,7 +48,7 @@ def completed(rendered: Bootstrap, found: Bootstrap) -> None:
 
 
 def differences(rendered: Bootstrap, found: Bootstrap) -> list[Remark]:
-    """What does not stay, with the path of the field: at most a few."""
+    """The first few changes of protected parts, each with the path of the field."""
     return [*_differences(rendered, found)][:_MOST_TOLD]
 
 
@@ -99,12 +99,12 @@ def _is_local(address: address_pb2.Address) -> bool:
 
 
 def _leading(cluster: cluster_pb2.Cluster, admin: bootstrap_pb2.Admin) -> cluster_pb2.Cluster:
-    """The cluster of the administration interface, for that address of the interface."""
+    """The cluster of the administration interface, for this address of the interface."""
     result = cluster_pb2.Cluster()
     result.CopyFrom(cluster)
     if admin.HasField("address"):
         endpoint = result.load_assignment.endpoints[0].lb_endpoints[0].endpoint
         endpoint.address.CopyFrom(admin.address)
         if admin.address.WhichOneof("address") == "pipe":
-            endpoint.address.pipe.ClearField("mode")  # is for who makes the socket
+            endpoint.address.pipe.ClearField("mode")  # matters only where the socket is made
     return result

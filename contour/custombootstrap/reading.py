@@ -1,4 +1,4 @@
-"""What a file or a field says: the kind of change, and documents within limits.
+"""Reads a user's text from a file or a field: the kind of change, and documents within limits.
 
 A file holds either a bootstrap, which replaces the usual one, or an object with the fields of a
 ContourConfiguration's `spec.envoy.bootstrap`. No bootstrap has fields of these names.
@@ -19,7 +19,7 @@ _FIELDS = frozenset(("type", "value", "jsonPatches"))
 
 
 def from_text(text: str) -> tuple[CustomBootstrap | None, Found]:
-    """What the text of a file asks for; None if there is an error."""
+    """The change that the text of a file asks for; None if there is an error."""
     found = Found()
     value = document(text, "", found)
     if found.errors:
@@ -34,15 +34,15 @@ def from_text(text: str) -> tuple[CustomBootstrap | None, Found]:
 
 
 def as_text(custom: CustomBootstrap) -> str:
-    """A text in JSON that `from_text` reads as the same, without a dollar sign: Kubernetes would
-    replace names behind one."""
+    """A text in JSON that `from_text` reads back, without dollar signs: Kubernetes would expand
+    `$(NAME)`."""
     patches = [patching.operation(it) for it in custom.json_patches]
     found: Raw = {"type": custom.type, "value": custom.value, "jsonPatches": patches}
     return json.dumps({key: it for key, it in found.items() if it}).replace("$", "\\u0024")
 
 
 def document(text: str, path: str, found: Found) -> Raw:
-    """The object that a text in YAML or JSON says; notes why it says none."""
+    """The object of a text in YAML or JSON; notes an error if there is none."""
     if len(text) > LONGEST:
         size = f"has {len(text):,} characters; at most {LONGEST:,} are allowed"
         found.errors.append(Remark(path, size))

@@ -1,7 +1,7 @@
-"""Which addresses a bootstrap listens on: none twice, and none that is used by something else.
+"""Checks the addresses of a bootstrap's listeners: each once, and none that is already in use.
 
-Envoy itself would not notice: it opens its listeners so that several may have one port, and the
-kernel would spread connections over them.
+Envoy itself would not notice: it opens its listeners so that they can share a port, and the kernel
+would spread connections over them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,14 +16,15 @@ _EVERYWHERE = ("0.0.0.0", "::", "")
 
 
 class _Used(NamedTuple):
-    """Something that listens already."""
+    """An address that is in use."""
 
     address: str
     who: str
 
 
 def conflicts(found: bootstrap_pb2.Bootstrap, taken: Mapping[int, str]) -> Iterator[Remark]:
-    """Static listeners on a used port; `taken` has TCP ports, each with who listens there."""
+    """Static listeners on a port in use; `taken` are TCP ports, each with the listener that has
+    it."""
     used: dict[tuple[str, int], list[_Used]] = {
         ("TCP", port): [_Used("", who)] for port, who in taken.items()
     }
