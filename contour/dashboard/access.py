@@ -1,7 +1,7 @@
-"""What browsers may do with the pages: load nothing of another origin, and keep nothing.
+"""What browsers may do with the pages: load nothing from another origin, and cache nothing.
 
-No script, style or frame of another origin is allowed (Content Security Policy Level 3). Who may
-see the pages is decided for all pages of the debug port (`contour.pages.rebinding`).
+No script, style or frame of another origin is allowed (Content Security Policy Level 3). Which
+requests may see the pages is the same for all of the debug port (`contour.pages.rebinding`).
 """
 
 HEADERS = {
@@ -15,4 +15,4 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-"""Of every response."""
+"""The headers of every response."""

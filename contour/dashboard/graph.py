@@ -1,6 +1,7 @@
 """The graph of one host: which objects make which routes, and where these lead.
 
-What is drawn is what the table of the page has, so the search and the page number hold for both.
+The drawing has the same routes as the table of the page, so the search and the page number apply to
+both.
 """
 
 from contour.dashboard import links

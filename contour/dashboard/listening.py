@@ -14,14 +14,14 @@ log = logging.getLogger(__name__)
 
 ADDRESS = "127.0.0.1"
 USUAL_PORT = 6060
-"""That of the debug pages of `contour serve`, which have the dashboard too."""
+"""The port of the debug pages of `contour serve`, which have the dashboard, too."""
 
 
 @asynccontextmanager
 async def served(instance: Instance, port: int | None) -> AsyncGenerator[str]:
-    """Serves it while the context lasts, and yields its URL. Without a port it is the usual one, or
-    any free one if that is taken. A port that cannot be opened is no reason not to serve requests:
-    the URL is empty then, and a warning says why.
+    """Serves the dashboard while the context lasts, and yields its URL. Without `port` it is the
+    usual one, or any free one if that is taken. If a port cannot be opened, Envoy is served
+    nevertheless: the URL is empty then, and a warning says why.
     """
     listeners = Listeners({"debug": pages.pages(instance)}, logging.DEBUG)
     problems: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""Tells an open page that something has changed: events of the server (HTML standard, 9.2).
+"""Tells an open page that something has changed: server-sent events (HTML standard, 9.2).
 
-Nothing is noted when something changes. Each open page looks twice a second at counters that grow
-anyway, so a change costs the same whether or not somebody watches.
+Nothing is recorded when something changes. For each open page, counters that exist anyway are
+compared twice a second, so a change costs the same whether or not somebody watches.
 """
 
 import asyncio
@@ -12,22 +12,23 @@ from contour.dashboard import access
 from contour.instance import Instance
 
 _PAUSE = 0.5
-"""Seconds between two looks."""
+"""Seconds between two comparisons."""
 _SILENCE = 30
-"""Looks without a change after which a comment keeps the connection from looking idle."""
+"""Comparisons without a change after which a comment is sent, so that the connection is not taken
+for idle."""
 MOST = 50
-"""Pages that are told at a time; more are refused, and say so."""
+"""Open pages that are notified at a time; further ones are refused, and say so."""
 
 
 class Changes:
-    """Tells the pages of one instance."""
+    """Notifies the open pages of one instance."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
         self._watching = 0
 
     async def page(self, request: web.BaseRequest) -> web.StreamResponse:
-        """A stream of events `changed`, one for each look that finds a change."""
+        """A stream of events `changed`, one for each comparison that finds a change."""
         if self._watching >= MOST:
             return web.Response(status=503, text=f"{MOST} pages are open already\n")
         headers = {**access.HEADERS, "Content-Type": "text/event-stream"}

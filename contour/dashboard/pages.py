@@ -1,8 +1,8 @@
 """The pages of the dashboard: what each address shows, as HTML.
 
-Links carry everything that a page needs, so that each can be kept as a bookmark, opened in another
-tab, and asked for again when something has changed. Without scripts the pages work all the same;
-they do not follow changes then.
+Links contain all parameters of a page, so that it can be bookmarked, opened in another tab, and
+reloaded when something has changed. The pages also work without scripts, but do not follow changes
+then.
 """
 
 import heapq
@@ -41,12 +41,12 @@ Parameters = Callable[[str], str]
 """The value of a parameter of the query; empty without one."""
 
 Content = Callable[[Parameters], Awaitable[str]]
-"""Makes a page. Raises ValueError if the parameters make no sense, LookupError if what they name
-is not there."""
+"""Makes a page. Raises ValueError if the parameters make no sense, LookupError if they name
+something that does not exist."""
 
 
 def pages(instance: Instance) -> Pages:
-    """By path. `/` leads to the first of them."""
+    """The pages, by path. `/` redirects to the first of them."""
     made = Dashboard(Views(instance))
     shown: dict[str, Content] = {
         ROOT: made.hosts,
@@ -81,7 +81,7 @@ class Dashboard:
         )  # fmt: skip
 
     async def host(self, parameters: Parameters) -> str:
-        """One host: its graph, its routes, what is told of its objects."""
+        """One host: its graph, its routes, and the problems of its objects."""
         key = nodes.HostKey(*(parameters(it) for it in nodes.HostKey._fields))
         search, page = parameters("q"), _number(parameters("page"))
         found = self.views.host(key, search, page * ROUTES)
@@ -106,7 +106,7 @@ class Dashboard:
         )  # fmt: skip
 
     async def object(self, parameters: Parameters) -> str:
-        """One object: what is told of it, and the hosts in which it has a say."""
+        """One object: its problems, and the hosts that depend on it."""
         subject = ObjectRef(*(parameters(it) for it in ("kind", "namespace", "name")))
         if not subject.kind:
             raise ValueError("the parameter `kind` is missing")
@@ -151,7 +151,7 @@ class Dashboard:
 
 
 async def _sorted(steps: Iterator[T | None], key: Callable[[T], Order]) -> list[T]:
-    """What was found, sorted in portions: to sort all at once would hold up the loop."""
+    """What was found, sorted in portions: sorting all at once would block the event loop."""
     found = await turns.collected(steps)
     portions: list[list[T]] = []
 

@@ -1,4 +1,4 @@
-"""HTML from templates. Every value is escaped, for names and messages are written by anybody."""
+"""HTML from templates. Every value is escaped, since names and messages come from any user."""
 
 import asyncio
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _GIVEN: Mapping[str, object] = {
 
 
 async def rendered(template: str, **values: object) -> str:
-    """A page. Raises jinja2.UndefinedError if the template asks for what is not given."""
+    """A page. Raises jinja2.UndefinedError if the template uses a value that is not given."""
     if template not in _compiled:
         await asyncio.to_thread(_compile, template)
     made = _environment().get_template(template).generate({**_GIVEN, **values})
@@ -41,7 +41,8 @@ _compiled: set[str] = set()
 
 
 def _compile(template: str) -> None:
-    """For the first look, in a thread: it takes longer than the event loop may be held."""
+    """Compiles the templates for the first page, in a thread: it would block the event loop for too
+    long."""
     for name in (template, "base.html", "macros.html"):
         _environment().get_template(name)
     _compiled.add(template)

@@ -1,7 +1,8 @@
 """What the dashboard shows, read from the answers that the instance has.
 
-A look costs the hosts or objects that there are, never a rebuild; walks go in steps, between which
-others have their turn on the event loop. No field of a Secret is shown.
+The cost of a page depends on the number of hosts or objects; nothing is computed anew. Long
+listings are made in steps, between which other tasks run on the event loop. No field of a Secret is
+shown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ class HostRow(NamedTuple):
 
 
 class BackendRow(NamedTuple):
-    """Where a share of a route's requests goes."""
+    """A backend that gets a share of a route's requests."""
 
     service: ObjectRef | None
     port: int
@@ -59,7 +60,7 @@ class RouteRow(NamedTuple):
 
 
 class ConditionRow(NamedTuple):
-    """A condition of an object's status, and of what part of it."""
+    """A condition of an object's status, and the part of the object that it is about."""
 
     of: str
     type: str
@@ -75,19 +76,19 @@ class Host:
     row: HostRow
     routes: tuple[RouteRow, ...]
     count: int
-    """Of all its routes that a search finds, shown or not."""
+    """The number of its routes that a search finds, shown or not."""
     tls: str
     problems: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """An instance that is looked at."""
+    """What the pages show of an instance."""
 
     instance: Instance
 
     def locate(self) -> Locate:
-        """Where the fields of objects stand."""
+        """Locates the fields of objects in files."""
         return self.instance.locator()
 
     def listeners(self) -> Sequence[tuple[nodes.ListenerKey, nodes.Listener]]:
@@ -96,7 +97,7 @@ class Views:
         return sorted((key, it) for key, it in found if it is not None)
 
     def host_keys(self, search: str) -> Iterator[nodes.HostKey | None]:
-        """The hosts whose name, or the name of one of whose objects, contains the text."""
+        """The hosts whose name contains the text, or one of whose objects has a name that does."""
         engine, wanted = self.instance.controller.engine, search.lower()
         for key, found in engine.answers(hosts.virtual_host):
             origins = found.origins if found is not None else ()
@@ -136,7 +137,8 @@ class Views:
         return Host(row, tuple(routes), len(fitting), _tls(secure), told)
 
     def row(self, subject: ObjectRef) -> Row:
-        """How an object or a file fares. Raises LookupError if the file has no fault (any more)."""
+        """The state of an object or a file. Raises LookupError if the file has no fault (any
+        more)."""
         controller = self.instance.controller
         if subject.kind == FILE:
             rows = {it.subject: it for it in controller.board.file_rows()}
@@ -146,8 +148,8 @@ class Views:
         return listing.row(controller.board, controller.engine, subject)
 
     def subjects(self, search: str, *, bad: bool) -> Iterator[ObjectRef | None]:
-        """The objects and files that contain the text, unsorted; with `bad` only those that are not
-        as they should be."""
+        """The objects and files that contain the text, unsorted; with `bad` only those with
+        problems."""
         controller, wanted = self.instance.controller, search.lower()
         for row in controller.board.file_rows():
             yield row.subject if _fits(wanted, "", (row.subject,)) else None
@@ -163,7 +165,7 @@ class Views:
         return tuple(_conditions("", rendering.status(found))) if found is not None else ()
 
     def hosts_of(self, subject: ObjectRef) -> Iterator[nodes.HostKey | None]:
-        """The hosts in which an object has a say; of a Service those whose routes lead to it."""
+        """The hosts that depend on an object; for a Service, those with routes to it."""
         engine = self.instance.controller.engine
         for key, found in engine.answers(hosts.virtual_host):
             if found is None:
@@ -243,7 +245,7 @@ def _fits(wanted: str, text: str, origins: Iterable[ObjectRef]) -> bool:
 
 
 def _words(route: nodes.Route) -> tuple[str, tuple[ObjectRef, ...]]:
-    """What a search looks at: the match, and the objects that take part."""
+    """The text that a search looks at: the match, and the objects that take part."""
     leads_to = sorted(_owners_of(route))
     return routewords.shown(route.match), (route.origin, *leads_to)
 
@@ -327,7 +329,7 @@ def _tls(secure: nodes.SecureHost | None) -> str:
 
 
 def _conditions(of: str, found: Raw) -> Iterator[ConditionRow]:
-    """The conditions anywhere in a status, with the part of it that they are about."""
+    """The conditions anywhere in a status, each with the part of the object that it is about."""
     for it in map(mapping, items(found.get("conditions"))):
         texts = (str(it.get(name, "")) for name in ("type", "status", "reason", "message"))
         yield ConditionRow(of, *texts)
