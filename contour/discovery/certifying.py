@@ -1,8 +1,8 @@
 """The certificate of the Envoys of a node ID, as a Secret beside the EnvoyConfig.
 
-Its only name is the URI of the node ID in that namespace (`contour.xds.identities`), so whoever has
-it is served that EnvoyConfig and nothing else. The Secret is owned by the EnvoyConfig and goes with
-it. Whether there is an authority that can sign is for whoever made the instance to see to.
+Its only name is the URI of the node ID in that namespace (`contour.xds.identities`), so a client
+with it is served that EnvoyConfig and nothing else. The Secret is owned by the EnvoyConfig and is
+deleted with it. The authority that signs is part of the installation of the instance.
 """
 
 import asyncio
@@ -24,16 +24,16 @@ from provisioning.keeping.problems import Problem
 log = logging.getLogger(__name__)
 
 _GOOD_FOR = 300.0
-"""Seconds for which a Secret is believed to be as it was left; certificates live for days."""
+"""Seconds for which a Secret is assumed to be unchanged; certificates live for days."""
 
 
 def secret(key: NamespacedName, node: str) -> NamespacedName:
-    """Where the certificate of the Envoys of a node ID is."""
+    """The Secret with the certificate of the Envoys of a node ID."""
     return NamespacedName(key.namespace, f"envoy-node-{documents.short(node)}")
 
 
 class NodeCertificates:
-    """Makes and renews them."""
+    """Makes and renews these certificates."""
 
     def __init__(self, client: Client, release: Release) -> None:
         self._issuer = Issuer(client, release, Applier(client, MAKER))

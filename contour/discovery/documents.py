@@ -1,8 +1,8 @@
-"""A revision of an EnvoyConfig as an object of its own: EnvoyConfigRevision. Pure.
+"""EnvoyConfigRevisions: the revisions of an EnvoyConfig as objects. Pure.
 
-Names and labels are MARIN3R's. Ours carry the labels of the ContourConfiguration in addition: that
-is the mark by which we know what is ours to change. Whose a revision is, and its place among the
-others, are annotations, so that both are there from the first write.
+Names and labels are those of MARIN3R. Ours also have the labels of the ContourConfiguration, which
+mark the objects that we may change. The owner of a revision and its place among the others are
+annotations, so that both are there from the first write.
 """
 
 import json
@@ -29,11 +29,11 @@ RESOURCE = Collection(KIND.group, KIND.versions[0], KIND.plural)
 OWNER = "projectcontour.io/envoy-config"
 OWNER_UID = "projectcontour.io/envoy-config-uid"
 SEQUENCE = "projectcontour.io/sequence"
-"""Annotations: whose the revision is, and when it became the newest, as a number that grows."""
+"""Annotations: the owner of the revision, and its place, which is greater for a newer revision."""
 
 PUBLISHED, TAINTED, TAKEN = "RevisionPublished", "RevisionTainted", "ResourcesInSync"
 _LONGEST_WORDS = 4096
-"""Characters of Envoy's words that a status tells."""
+"""Characters of Envoy's message that a status shows."""
 
 
 class Stored(NamedTuple):
@@ -43,29 +43,29 @@ class Stored(NamedTuple):
     resource_version: str
     status: Raw
     is_deleted: bool
-    """It is there for its finalizers only."""
+    """Whether it exists only because of finalizers."""
     content: Unread | None
     """None if it is not what its version stands for."""
 
     @property
     def key(self) -> NamespacedName:
-        """Where it is."""
+        """Its namespace and name."""
         return self.object.metadata.key
 
     @property
     def owner(self) -> NamespacedName:
-        """The EnvoyConfig that it is a revision of."""
+        """The EnvoyConfig to which it belongs."""
         found = self.object.metadata.annotations.get(OWNER, "")
         return NamespacedName(self.object.metadata.namespace, found)
 
     @property
     def owner_uid(self) -> str:
-        """The uid of that EnvoyConfig: another one of the same name has other revisions."""
+        """The uid of that EnvoyConfig: a new one of the same name has other revisions."""
         return self.object.metadata.annotations.get(OWNER_UID, "")
 
     @property
     def sequence(self) -> int:
-        """Its place; 0 if it cannot be read."""
+        """Its place among the revisions; 0 if it cannot be read."""
         return _sequence(self.object)
 
     @property
@@ -74,12 +74,12 @@ class Stored(NamedTuple):
         return self.object.spec.version
 
     def says(self, condition: str) -> bool:
-        """Whether a condition of it is true."""
+        """Whether a condition of its status is true."""
         return conditions.by_type(self.status).get(condition, {}).get("status") == "True"
 
 
 def ref(key: NamespacedName) -> ObjectRef:
-    """A revision among objects of all kinds."""
+    """A reference to a revision."""
     return ObjectRef(KIND.kind, *key)
 
 
@@ -89,12 +89,12 @@ def _sequence(found: EnvoyConfigRevision) -> int:
 
 
 def place(found: Revision) -> int:
-    """The place of a revision that was an object once."""
+    """The place of a revision that was read from an object; 0 for others."""
     return _sequence(found.content.revision) if isinstance(found.content, Unread) else 0
 
 
 def revision(found: Stored) -> Revision | None:
-    """The same for the graph; None if its content is not what its version stands for."""
+    """The revision for the graph; None if its content does not match its version."""
     if found.content is None:
         return None
     told = conditions.by_type(found.status).get(TAINTED, {})
@@ -104,23 +104,23 @@ def revision(found: Stored) -> Revision | None:
 
 
 def counting(found: Iterable[Stored], served: str) -> list[Stored]:
-    """Those that count among the revisions of an EnvoyConfig.
+    """The objects that count as revisions of an EnvoyConfig.
 
-    One that is deleted and kept by somebody's finalizer does not, unless its version is served:
-    that stays, and is made again when the object is gone.
+    A deleted one that a finalizer keeps does not count, unless its version is served: that version
+    stays, and its object is made again when the old one is gone.
     """
     return [it for it in found if not it.is_deleted or it.version == served]
 
 
 def name(node: str, version: str) -> str:
-    """What the revision of a node ID is called."""
+    """The name of a revision of a node ID."""
     return f"{short(node)}-v3-{version}"
 
 
 def document(
     owner: EnvoyConfig, spec: EnvoyConfigSpec, version: str, sequence: int, mark: Mapping[str, str]
 ) -> Raw:
-    """A revision that is to be made."""
+    """A new revision as an object."""
     of = owner.metadata
     kind = KINDS[MARIN3R, "EnvoyConfig"]
     labels: dict[str, str] = {
@@ -154,7 +154,7 @@ def document(
 def unseen(
     owner: EnvoyConfig, version: str, sequence: int, mark: Mapping[str, str]
 ) -> EnvoyConfigRevision:
-    """The revision of what an EnvoyConfig says now, as it is written or was already."""
+    """The revision of an EnvoyConfig as it is written now, for which no object has been seen."""
     read = decode.decode(document(owner, owner.spec, version, sequence, mark))
     assert isinstance(read, decode.Decoded)
     assert isinstance(read.object, EnvoyConfigRevision)
@@ -205,7 +205,7 @@ _IN_LABELS = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
 def _short(node: str, allowed: re.Pattern[str]) -> str:
-    """The node ID itself, or a hash of it where it cannot stand."""
+    """The node ID itself, or a hash of it if it has characters that are not allowed."""
     return node if allowed.fullmatch(node) else blake2b(node.encode(), digest_size=10).hexdigest()
 
 

@@ -1,9 +1,9 @@
 """Reads EnvoyConfigs and their revisions in the namespaces that the configuration names.
 
-On every replica, and only there: without `spec.discovery` nothing is asked for. Nothing is served
-of these namespaces before both kinds are listed, so that a revision that Envoys have refused is
-known to be refused. The revisions of an EnvoyConfig become one row of the graph, from the objects
-that carry our mark; what does not is somebody else's, and is left alone.
+It runs on every replica; without `spec.discovery` nothing is read. Nothing of these namespaces is
+served before both kinds are listed, so that revisions that Envoys have refused are known. The
+revisions of an EnvoyConfig become one row of the graph, from the objects that have our labels;
+others belong to another controller and are left alone.
 """
 
 import asyncio
@@ -35,15 +35,15 @@ _OWNER = KINDS[KIND.group, "EnvoyConfig"]
 
 
 def _nobody(_: NamespacedName) -> None:
-    """Does nothing: nobody cares."""
+    """Does nothing, where there is no consumer."""
 
 
 def _not_heard(_: ObjectRef) -> None:
-    """Does nothing: nobody cares."""
+    """Does nothing, where there is no consumer."""
 
 
 class Seen(Protocol):
-    """What is seen of the API server; `contour.kubernetes.cluster`."""
+    """The objects of the API server, as last seen; `contour.kubernetes.cluster`."""
 
     def known(self, ref: ObjectRef) -> ObservedObject | None: ...
 
@@ -55,16 +55,16 @@ class Seen(Protocol):
 
 
 class _Kept(NamedTuple):
-    """A revision that is served here and has no object."""
+    """A revision that is served here but has no object."""
 
     revision: Revision
     was_object: bool
-    """Whether its object was deleted; else none has been seen yet."""
+    """Whether its object was deleted; otherwise none has been seen yet."""
 
     def is_over(self, stored: Sequence[Stored], newest: str) -> bool:
-        """Whether the leader may have gone on without it, so that all replicas have to: it serves
-        another revision instead of making it again; or it never saw this content, and has nothing
-        to make of the one that is written now (its version: `newest`)."""
+        """Whether this replica must stop serving it, because the leader may do without it: the
+        leader has published another revision instead of making it again; or it never saw this
+        content, and the newest object already has the version that is written now (`newest`)."""
         if self.was_object:
             return any(it.says(documents.PUBLISHED) for it in stored)
         return bool(stored) and stored[-1].version == newest
@@ -72,23 +72,23 @@ class _Kept(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Following:
-    """What there is of EnvoyConfigs and their revisions."""
+    """The EnvoyConfigs and their revisions, as last seen."""
 
     client: Client
     instance: Instance
     mark: Mapping[str, str]
-    """The labels of what is ours."""
+    """The labels of the objects that are ours."""
     on_change: Callable[[NamespacedName], None] = _nobody
-    """Takes an EnvoyConfig of which something may have to be written."""
+    """Takes an EnvoyConfig whose revisions may have to be written."""
     on_object: Callable[[ObjectRef], None] = _not_heard
-    """Takes an EnvoyConfig of which the API server has another version or status."""
+    """Takes an EnvoyConfig whose version or status has changed on the API server."""
     namespaces: tuple[str, ...] = ()
-    """Whose EnvoyConfigs are read; empty: none."""
+    """The namespaces whose EnvoyConfigs are read; empty: none."""
     cluster: Seen | None = None
     _turned: asyncio.Event = field(default_factory=asyncio.Event)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _applied: dict[NamespacedName, ObservedObject] = field(default_factory=dict)
-    # The versions of revisions of which the rows tell.
+    # The versions of the revisions that the rows contain.
     _foreign: dict[str, set[NamespacedName]] = field(default_factory=dict)
     _objects: dict[NamespacedName, EnvoyConfigRevision] = field(default_factory=dict)
     _contents: dict[NamespacedName, Unread | None] = field(default_factory=dict)
@@ -128,16 +128,16 @@ class Following:
         return sorted(found, key=lambda it: (it.sequence, it.key))
 
     def owners(self) -> set[NamespacedName]:
-        """Every EnvoyConfig that there is, or of which there are revisions."""
+        """Every EnvoyConfig that exists or has revisions."""
         there = self.cluster.subjects(frozenset({_OWNER.kind})) if self.cluster is not None else ()
         return {it.key for it in there} | self._of.keys()
 
     def foreign(self, namespace: str) -> bool:
-        """Whether there are revisions in a namespace that do not carry our mark."""
+        """Whether a namespace has revisions without our labels."""
         return bool(self._foreign.get(namespace))
 
     def resource(self, kind: str) -> Resource | None:
-        """Where a kind is written to; None while it is not followed."""
+        """The API resource of a kind, for writes; None while it is not followed."""
         return self.cluster.resource(kind) if self.cluster is not None else None
 
     def state(self) -> Iterator[Collection]:
@@ -146,11 +146,12 @@ class Following:
             yield from self.cluster.state()
 
     def applied(self, key: NamespacedName) -> ObservedObject | None:
-        """A revision in the version of which the graph knows; None if that is gone."""
+        """A revision in the version that the graph knows; None if it is gone."""
         return self._applied.get(key)
 
     async def until(self, condition: Callable[[], bool], seconds: float) -> bool:
-        """Waits until what was seen makes it true; False if it takes longer than this."""
+        """Waits until the condition is true, which is checked with each change. Returns False after
+        so many seconds."""
         try:
             async with asyncio.timeout(seconds):
                 while not condition():
@@ -169,7 +170,7 @@ class Following:
                 self.take(batch)
 
     def begin(self, cluster: Seen, first: Batch) -> None:
-        """Takes everything there is."""
+        """Takes everything that exists at the start."""
         self.cluster = cluster
         self.take(first._replace(events=(*self._vanished(cluster), *first.events)))
 
@@ -180,20 +181,20 @@ class Following:
                 yield kind, key
 
     def _leave(self) -> None:
-        """Forgets what is not in a namespace that is read."""
+        """Forgets everything outside the namespaces that are read."""
         self.cluster = None
         left = [(kind, key) for kind, key in self._rows() if key.namespace not in self.namespaces]
         if left:
             self.take(Batch(tuple(Event(kind, key, None) for kind, key in left), {}, ()))
 
     def _vanished(self, cluster: Seen) -> Iterator[Event]:
-        """What has gone while nobody looked."""
+        """The objects that have gone while they were not followed."""
         for kind, key in [*self._rows()]:
             if cluster.known(ObjectRef(kind.kind, *key)) is None:
                 yield Event(kind, key, None)
 
     def hear(self, ref: ObjectRef) -> None:
-        """An object has another version or status."""
+        """Takes an object whose version or status has changed."""
         if ref.kind != KIND.kind:
             self.on_object(ref)
             return
@@ -243,7 +244,8 @@ class Following:
             self.on_change(_owner(found))
 
     def _miss(self, key: NamespacedName, before: EnvoyConfigRevision) -> None:
-        """A revision is gone: what was heard of it counts no more; if it is served, it stays."""
+        """Handles a deleted revision: the reports about it no longer count; if it is served, it
+        stays."""
         owner, version = _owner(before), before.spec.version
         there = self.known(ObjectRef(_OWNER.kind, *owner))
         if self._served(owner) == version and there is not None:
@@ -258,8 +260,9 @@ class Following:
         self._write_row(owner)
 
     def _keep_unseen(self, owner: NamespacedName) -> None:
-        """What an EnvoyConfig says is served before the object of its revision is seen. If another
-        content comes first, it stays a revision all the same, for the other may be refused."""
+        """An EnvoyConfig is served before the object of its revision is seen. If its content
+        changes before that, the former content stays a revision, because the new one may be
+        refused."""
         engine = self.instance.controller.engine
         config, read = engine.row(tables.ENVOY_CONFIGS, owner), engine.row(READINGS, owner)
         served, present = self._served(owner), self.of(owner)
@@ -279,7 +282,7 @@ class Following:
         return published.version if published is not None else ""
 
     def _write_rows(self) -> bool:
-        """Writes the rows that have changed; whether there were any."""
+        """Writes the rows that have changed. Returns whether there were any."""
         dirty, self._dirty = self._dirty, set()
         owners: set[NamespacedName] = set()
         for key in dirty:

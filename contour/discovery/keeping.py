@@ -1,8 +1,9 @@
-"""Revisions of EnvoyConfigs in a file, for `contour run`: a restart knows what Envoys have refused.
+"""Revisions of EnvoyConfigs in a file, for `contour run`, so that a restart knows what Envoys have
+refused.
 
-In a cluster revisions are objects; here the same documents are rows of a file, each with what
-Envoys made of it. They are read before the manifests are, and written soon after they change:
-what a killed process had heard and not written, Envoys say again.
+In a cluster revisions are objects; here the same documents are rows of a file, each with the result
+of the Envoys. They are read before the manifests, and written soon after they change. If the
+process is killed before that, Envoys report the result again.
 """
 
 import asyncio
@@ -40,7 +41,7 @@ _WHERE = "namespace = ? AND name = ? AND version = ?"
 
 
 class _Kept(NamedTuple):
-    """What a row says, beside the document."""
+    """The fields of a row beside the document."""
 
     place: int
     """Grows from one revision to a newer one."""
@@ -61,7 +62,7 @@ class RevisionFile:
         self._soon: asyncio.Handle | None = None
 
     def restore(self) -> None:
-        """Writes the rows of the graph; before the first EnvoyConfig is read."""
+        """Writes the rows of the graph; call it before the first EnvoyConfig is read."""
         found: dict[NamespacedName, list[Revision]] = {}
         for key, kept, document in self._rows():
             content = _content(document)
@@ -73,7 +74,8 @@ class RevisionFile:
             self._engine.write(HISTORY, key, tuple(of))
 
     def prune(self) -> None:
-        """Forgets EnvoyConfigs that have gone while nothing ran; call it if all could be read."""
+        """Forgets EnvoyConfigs that were removed while no process ran; call it if all manifests
+        could be read."""
         for key in [*self._known]:
             if self._engine.row(READINGS, key) is None:
                 self._engine.write(HISTORY, key, None)
@@ -130,7 +132,7 @@ class RevisionFile:
         key: NamespacedName,
         fresh: Mapping[tuple[NamespacedName, str], str],
     ) -> None:
-        """Makes the rows of an EnvoyConfig say what the graph says."""
+        """Brings the rows of an EnvoyConfig to what the graph says."""
         known, row = self._known.pop(key, {}), self._engine.row(HISTORY, key) or ()
         here = [
             it for it in row if it.content.version in known or (key, it.content.version) in fresh
@@ -149,7 +151,7 @@ class RevisionFile:
             self._known[key] = now
 
     def _draw_up(self, key: NamespacedName) -> None:
-        """Keeps what is written now as an object, if it is a new version."""
+        """Prepares the object of what is written now, if it is a new version."""
         owner, found = self._engine.row(tables.ENVOY_CONFIGS, key), self._engine.row(READINGS, key)
         if owner is None or found is None or found.version in self._known.get(key, ()):
             return
@@ -159,7 +161,7 @@ class RevisionFile:
 
 
 def _placed(row: Sequence[Revision], known: Mapping[str, _Kept]) -> dict[str, _Kept]:
-    """What is to be kept of each version; places stay where they are in order."""
+    """The fields to write for each version; places are kept as far as they are in order."""
     result: dict[str, _Kept] = {}
     last = 0
     for it in row:
@@ -171,7 +173,7 @@ def _placed(row: Sequence[Revision], known: Mapping[str, _Kept]) -> dict[str, _K
 
 
 def _content(document: str) -> Unread | None:
-    """The content of a revision; None if this program reads it in another way."""
+    """The content of a revision; None if this program reads its document as something else."""
     found = decode.decode(json.loads(document))
     if isinstance(found, decode.Decoded) and isinstance(found.object, EnvoyConfigRevision):
         return reading.unread(found.object)

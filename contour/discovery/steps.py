@@ -1,9 +1,9 @@
-"""What is to be written next of the revisions of an EnvoyConfig. Pure.
+"""The next write for the revisions of an EnvoyConfig. Pure.
 
-One step at a time, from what there is to what there should be: whoever dies after any of them
-leaves what the next leader goes on from. First the newest revision is made, then those that are not
-published are marked, then the published one, and what is too old is removed last. Which revision is
-served does not wait for any of it: that is decided in `dag.rawconfig.revisions`.
+It takes one step at a time towards what there should be, so that the next leader can go on if this
+one dies after any step. First the newest revision is created, then the statuses of those that are
+not published are written, then that of the published one, and old ones are removed last. Serving a
+revision does not wait for these writes (`dag.rawconfig.revisions`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from dag.rawconfig.revisions import Revision
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What there should be of an EnvoyConfig."""
+    """What there should be for an EnvoyConfig."""
 
     owner: EnvoyConfig
     revisions: tuple[Revision, ...]
@@ -32,36 +32,37 @@ class Wanted:
     provides: Mapping[str, str]
     """The versions of what is served, by type."""
     mark: Mapping[str, str]
-    """The labels of what is ours."""
+    """The labels of the objects that are ours."""
 
     def without(self, leaving: AbstractSet[str]) -> "Wanted":
-        """Without versions whose objects are deleted and not gone: they are made again then."""
+        """The same without versions whose deleted objects still exist: these are made again
+        later."""
         kept = tuple(it for it in self.revisions if it.content.version not in leaving)
         return replace(self, revisions=kept) if leaving else self
 
 
 class Create(NamedTuple):
-    """A revision is to be made."""
+    """Create a revision."""
 
     document: Raw
 
 
 class Renumber(NamedTuple):
-    """A revision becomes the newest again."""
+    """Make an old revision the newest again."""
 
     stored: Stored
     sequence: int
 
 
 class Tell(NamedTuple):
-    """A revision gets another status."""
+    """Write the status of a revision."""
 
     stored: Stored
     status: Raw
 
 
 class Remove(NamedTuple):
-    """A revision goes."""
+    """Remove a revision."""
 
     stored: Stored
 
@@ -70,7 +71,7 @@ Step = Create | Renumber | Tell | Remove
 
 
 def following(wanted: Wanted | None, present: Sequence[Stored], now: str) -> Step | None:
-    """The next step; None if nothing is left to do. Without an owner all revisions go."""
+    """The next step; None if nothing is left to do. Without `wanted`, all revisions are removed."""
     if wanted is None:
         return next(map(Remove, _living(present)), None)
     uid = wanted.owner.metadata.uid
@@ -109,7 +110,7 @@ def _spec(owner: EnvoyConfig, it: Revision) -> EnvoyConfigSpec:
 
 
 def _renumbered(wanted: Wanted, present: Mapping[str, Stored]) -> Step | None:
-    """The newest is the one that is written; it may be an old one again."""
+    """Makes the revision of what is written the newest; it may be an old one."""
     if not wanted.revisions:
         return None
     newest = present[wanted.revisions[-1].content.version]

@@ -1,8 +1,8 @@
-"""What the leader writes of EnvoyConfigs: their revisions, one step after the other.
+"""Writes the revisions of EnvoyConfigs on the leader, one step after the other.
 
 Level-triggered: a key of the work queue is an EnvoyConfig. After each write it waits until the
-replica has seen it, so that the next step is decided from what is there and nothing is remembered.
-Where somebody else keeps revisions, or a DiscoveryService of MARIN3R is, nothing is written.
+replica has seen the result, so that the next step depends only on what exists. Nothing is written
+in a namespace with revisions of another controller or with a DiscoveryService of MARIN3R.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ from kube.workqueue import Requeue, WorkQueue
 
 _SERVICES = Resource("operator.marin3r.3scale.net", "v1alpha1", "discoveryservices")
 _GOOD_FOR = 30.0
-"""Seconds for which the absence of a DiscoveryService is believed."""
+"""Seconds for which a look for a DiscoveryService is cached."""
 _PATIENCE = 5.0
-"""Seconds until what was written has to be seen."""
+"""Seconds within which a write has to be seen."""
 _FIELD_MANAGER = {"fieldManager": "contour"}
 
 _FIELDS: Mapping[ResourceType, str] = {
@@ -51,7 +51,7 @@ _FIELDS: Mapping[ResourceType, str] = {
 _BY_URL = {TYPES[type_]: field for type_, field in _FIELDS.items()}
 
 Afterwards = Callable[[NamespacedName, EnvoyConfig], Awaitable[None]]
-"""What is done for an EnvoyConfig once its revisions are as they should be."""
+"""What is done for an EnvoyConfig when its revisions are up to date."""
 
 
 class Revisions:
@@ -69,10 +69,10 @@ class Revisions:
         self._services: dict[str, tuple[float, str]] = {}
         self._ours: set[str] = set()
         self.written = 0
-        """How many writes there were."""
+        """The number of writes."""
 
     def notice(self, key: NamespacedName) -> None:
-        """Something of an EnvoyConfig may have to be written."""
+        """The revisions of an EnvoyConfig may have to be written."""
         if self._is_running:
             self._queue.add(key)
 
@@ -90,7 +90,7 @@ class Revisions:
             self._ours.clear()
 
     def may_write(self, namespace: str) -> bool:
-        """Whether it is known that nobody else writes in a namespace."""
+        """Whether no other controller writes revisions in a namespace, as far as that is known."""
         return namespace in self._ours and not self._following.foreign(namespace)
 
     async def _reconcile(self, key: NamespacedName) -> bool:
@@ -110,7 +110,7 @@ class Revisions:
         return True
 
     async def _obstacle(self, namespace: str) -> str:
-        """Who else keeps revisions in a namespace; empty if nobody does."""
+        """Which other controller keeps revisions in a namespace; empty if none does."""
         if self._following.foreign(namespace):
             return "there are EnvoyConfigRevisions of somebody else"
         service = await self._service(namespace)
@@ -123,14 +123,14 @@ class Revisions:
             is_there = self._following.known(_ref(key)) is not None
             return None if is_there else steps.following(None, present, _now())
         if self._is_leaving(key):
-            return None  # they go with it
+            return None  # they are deleted with it
         return steps.following(self._wanted(key, owner), present, _now())
 
     def _wanted(self, key: NamespacedName, owner: EnvoyConfig) -> Wanted:
         engine = self._controller.engine
         choice = engine.answer(revisions.choice, key)
         if choice is None:
-            # Another EnvoyConfig has the node ID: what there is stays, and is not published.
+            # Another EnvoyConfig has the node ID: the revisions stay, but none is published.
             return Wanted(owner, engine.row(revisions.HISTORY, key) or (), "", {}, self._mark)
         published = choice.published.version if choice.published is not None else ""
         node = NodeKey(key.namespace, owner.spec.node_id)
