@@ -1,8 +1,8 @@
 """Small HTTP backends that say who they are: for `contour demo`, benchmarks and tests.
 
 Each answers `{"backend", "method", "host", "path", "headers"}` as JSON, `/stream?seconds=N` in ten
-pieces over that time, `/wait?seconds=N` after that time, and echoes what it hears on a WebSocket.
-Run as a program, with NAME=PORT arguments, it serves until it is told to end.
+pieces over that time, `/wait?seconds=N` after that time, and echoes messages on a WebSocket. Run as
+a program, with NAME=PORT arguments, it serves until it is told to end.
 """
 
 import argparse
@@ -19,7 +19,8 @@ from aiohttp import web
 async def serving(
     names: Mapping[str, int], address: str = "127.0.0.1"
 ) -> AsyncGenerator[Mapping[str, int]]:
-    """Backends by name and port; port 0 takes a free one. Yields the ports they really have."""
+    """Runs backends, by name and port; 0 means a free port. Yields the ports that they really
+    have."""
     runners = {
         name: web.AppRunner(_application(name), access_log=None, shutdown_timeout=1)
         for name in names

@@ -36,7 +36,7 @@ class Copy:
 
     @property
     def authority(self) -> Path:
-        """The certificate (PEM) that clients of the TLS host have to trust."""
+        """The file with the certificate (PEM) that clients of the TLS host have to trust."""
         return self.folder / "authority.pem"
 
     def replace(self, name: str, old: str, new: str) -> None:

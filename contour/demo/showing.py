@@ -12,11 +12,11 @@ from contour.host import errors, ports, state
 from dag.nodes import Listener
 
 _PORTS = {80: 8080, 443: 8443}
-"""Where the ports that users see are bound, if these are free."""
+"""The local ports for the ports that users see, if they are free."""
 
 
 async def show(directory: state.StateDirectory, folder: Path, options: run.RunOptions) -> None:
-    """Serves the quickstart until SIGTERM or SIGINT, and says how to ask it.
+    """Serves the quickstart until SIGTERM or SIGINT, and prints requests to try.
 
     `folder` is empty or not there yet; the manifests are written to it. The paths of `options`
     are not used, and without a port map free ports are found. Raises what `run.run` raises, and

@@ -1,4 +1,4 @@
 """`contour doctor`: whether this machine, or a cluster, has what `run` and `serve` need.
 
-Nothing is changed by a check: no file is made, no lock is held, no object is written.
+Checks change nothing: they create no file, hold no lock, and write no object.
 """

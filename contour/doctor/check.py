@@ -10,7 +10,7 @@ class Check(NamedTuple):
 
     name: str
     state: State
-    """An error: something does not work. A warning: it works, but perhaps not as expected."""
+    """Error: something does not work. Warning: it works, but perhaps not as expected."""
     found: str
     remedy: str = ""
     """What to do, in the imperative; empty if there is nothing to do."""

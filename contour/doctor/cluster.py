@@ -32,20 +32,20 @@ class Cluster(NamedTuple):
     """The options of `contour serve` and of the installation that matter."""
 
     namespace: str = ""
-    """Of the instance; empty for that of the credentials."""
+    """The namespace of the instance; empty for that of the credentials."""
     watched: Sequence[str] = ()
     """Namespaces; none means all."""
     managed: bool = False
-    """Whether the control plane makes its Envoys."""
+    """Whether the control plane manages its Envoys."""
     lease: str = "leader-elect"
-    """By which its replicas elect their leader."""
+    """The Lease by which its replicas elect their leader."""
     service_account: str = ""
-    """Whose rights are checked, in the namespace of the instance; empty for those of whoever
-    asks."""
+    """The service account whose rights are checked, in the namespace of the instance; empty: those
+    of the user."""
 
 
 class Need(NamedTuple):
-    """Rules that must hold in a namespace."""
+    """Rights that are needed in a namespace."""
 
     where: str
     """Empty for all namespaces."""
@@ -69,7 +69,7 @@ class Right(NamedTuple):
 
 
 async def checks(access: Access, asked: Cluster) -> list[Check]:
-    """All checks. Where the API server does not answer, that is the last one."""
+    """All checks. If the API server does not answer, no further checks follow."""
     found: list[Check] = []
     try:
         async with Client(access, "contour-doctor") as client:
@@ -149,7 +149,7 @@ async def _bundle(client: Client) -> str:
 
 
 def needs(asked: Cluster) -> Iterator[Need]:
-    """What the manifests of such an installation grant its control plane."""
+    """The rights that the manifests of such an installation grant the control plane."""
     home = rights.at_home(asked.lease, not asked.watched, makes_fleet=asked.managed)
     rules = {it: rights.in_a_watched_namespace() for it in asked.watched} or {
         "": rights.everywhere()

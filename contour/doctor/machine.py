@@ -17,13 +17,14 @@ from dag.ports import local_port
 from provisioning import names
 
 FEWEST_FILES = 4096
-"""Open files below which an Envoy soon has none left: a proxied connection takes two."""
+"""A limit of open files below this is too low for Envoy: each proxied connection takes two."""
 
 LITTLE_SPACE, NO_SPACE = 500_000_000, 10_000_000
-"""Bytes: below the first the logs may fill the disk soon, below the second nothing can start."""
+"""Free bytes: below the first the logs may soon fill the disk, below the second nothing can
+start."""
 
 PATIENCE = 60
-"""Seconds that an Envoy may take to say its version."""
+"""Seconds that an Envoy may take to print its version."""
 
 _USERS_SEE = (80, 443)
 """The ports of Ingress and HTTPProxy."""
@@ -52,7 +53,7 @@ def checks(asked: Machine) -> Iterator[Check]:
 
 
 def versions() -> Check:
-    """Of the program, of Python, and of the APIs that are read."""
+    """The versions of the program, of Python, and of the APIs that are read."""
     python = sys.version.split()[0]
     return Check(
         "versions",
@@ -62,7 +63,7 @@ def versions() -> Check:
 
 
 def envoy(environment: Mapping[str, str]) -> Check:
-    """Whether there is an Envoy, whether it runs here, and whether its release is the right one."""
+    """Whether Envoy is installed, runs here, and has the right release."""
     try:
         path = installation.binary(environment)
     except errors.NotInstalledError as error:
@@ -104,7 +105,7 @@ def _minor(release: str) -> tuple[int, ...]:
 
 
 def state_directory(path: Path, holder: str | None) -> Check:
-    """Whether a run can keep its state there, and whether one does already."""
+    """Whether a run can keep its state in the directory, and whether another run does already."""
     name = "state directory"
     try:
         state.examine(path)
@@ -119,7 +120,7 @@ def state_directory(path: Path, holder: str | None) -> Check:
 
 
 def space(path: Path, free: int) -> Check:
-    """Whether the logs of a run have space, in bytes."""
+    """Whether there is enough space for the logs of a run."""
     found = f"{free / 1e6:,.0f} MB for {path}"
     if free >= LITTLE_SPACE:
         return Check("free space", "ok", found)
@@ -146,7 +147,8 @@ def port_free(address: str, external: int, port: int, holder: str | None) -> Che
 
 
 def open_files(most: int) -> Check:
-    """Whether the hard limit, to which Envoy is started with, is enough for its connections."""
+    """Whether the hard limit of open files, with which Envoy is started, suffices for its
+    connections."""
     if most == resource.RLIM_INFINITY:
         return Check("open files", "ok", "no limit")
     found = f"at most {most}, so about {most // 2} proxied connections"

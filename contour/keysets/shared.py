@@ -38,7 +38,7 @@ UNUSED = 600.0
 
 
 def _ignored(_: Source) -> None:
-    """Does nothing: nobody cares."""
+    """Does nothing, where there is no consumer."""
 
 
 def _not_written(_: str) -> None:

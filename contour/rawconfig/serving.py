@@ -32,7 +32,7 @@ class PublishNode(Protocol):
 
 
 def _nobody(_: NamespacedName) -> None:
-    """Does nothing: nobody cares."""
+    """Does nothing, where there is no consumer."""
 
 
 class EnvoyConfigs:
