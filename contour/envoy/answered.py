@@ -1,9 +1,10 @@
-"""A listener and its filter chains as extensions want them, cut out of the template they answered.
+"""Makes a listener and its filter chains from the template that extensions answered.
 
-A template is a listener with one filter chain: what all its chains for HTTP have in common. What
-differs from chain to chain is ours and not in it: where routes come from, the scripts that find
-and judge them, the filters of a Gateway's listeners, what backends are told of certificates. It is
-put back into each chain. What the template was and what an answer may say: `contour.envoy.hooks`.
+A template is a listener with one filter chain, which has what all its HTTP chains have in common.
+What differs from chain to chain is ours and is not in the template: the source of routes, the
+scripts that find and check them, the filters of a Gateway's listeners, and what backends are told
+of client certificates. It is added to each chain. Elsewhere: the question, and what an answer may
+say (`contour.envoy.hooks`).
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ def _is_of_chain(name: str) -> bool:
 
 
 class Template(NamedTuple):
-    """A template that has been read. Its messages are shared: copy them."""
+    """A decoded template. Its messages are shared: copy them before changing them."""
 
     listener: pb.Listener
     """Without filter chains."""
@@ -43,7 +44,7 @@ class Template(NamedTuple):
 
 @lru_cache(maxsize=64)
 def read(body: bytes) -> Template:
-    """A template, of which the last filter of the only chain is the connection manager."""
+    """Decodes a template. The last filter of its only chain is the connection manager."""
     listener = pb.Listener.FromString(body)
     *filters, last = listener.filter_chains[0].filters
     manager = manager_of(last)
@@ -57,7 +58,7 @@ def manager_of(found: listener_components_pb2.Filter) -> Manager:
 
 
 def write_head(target: pb.Listener, answer: bytes | None) -> None:
-    """Makes the listener what the answer wants; its filter chains stay."""
+    """Replaces the listener by that of the answer, but for its filter chains."""
     if answer is None:
         return
     chains = list(target.filter_chains)
@@ -68,8 +69,8 @@ def write_head(target: pb.Listener, answer: bytes | None) -> None:
 def write_filters(
     target: listener_components_pb2.FilterChain, ours: Manager, policy: Downstream
 ) -> None:
-    """Adds the filters of a chain for HTTP: those of the answer, and the connection manager, which
-    takes clients as the policy of the listener says."""
+    """Adds the filters of an HTTP chain: those of the answer, and the connection manager with the
+    settings of the listener's policy for clients."""
     answer, traffic = policy.answer, policy.traffic
     if traffic is not None:
         clienttraffic.write_limit(target, ours.stat_prefix, traffic.connections)
@@ -83,7 +84,8 @@ def write_filters(
 
 
 def _completed(found: Manager, ours: Manager) -> Manager:
-    """The connection manager that came back, with what is ours. Our filters were not touched."""
+    """The connection manager of the answer with our own configuration. Our filters were not
+    changed."""
     result = Manager()
     result.CopyFrom(found)
     if ours.HasField("scoped_routes"):
@@ -93,7 +95,7 @@ def _completed(found: Manager, ours: Manager) -> Manager:
     del result.http_filters[:]
     result.http_filters.extend(it for it in ours.http_filters if _is_of_chain(it.name))
     result.http_filters.extend(found.http_filters)
-    # The last one has the last word: about the header by which tables are found.
+    # The last mutation wins: ours sets the header by which tables are found.
     result.early_header_mutation_extensions.extend(ours.early_header_mutation_extensions)
     if ours.HasField("set_current_client_cert_details"):
         result.forward_client_cert_details = ours.forward_client_cert_details

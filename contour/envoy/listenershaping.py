@@ -1,8 +1,8 @@
-"""The tracked query behind listeners that extensions shape, and what is served meanwhile.
+"""The tracked query for listeners that extensions modify: what is served until they have answered.
 
-A listener whose extensions have not all answered, or whose answer is refused, stays as it was when
-they last had. One that has no such state is not opened, or is opened as it is where every extension
-may be passed over (`failOpen`).
+A listener about which not all extensions have answered, or whose answer is refused, stays as it was
+when they last had. One without a last good state is not opened, or is opened unmodified if all
+extensions have `failOpen`.
 """
 
 from contour.envoy import policy, routing, translating
@@ -55,8 +55,8 @@ def shaped_listener(view: View, key: TemplateKey) -> ShapedListener | None:
 def _last(
     view: View, key: TemplateKey, node: nodes.Listener, plain: policy.Downstream
 ) -> GoodListener | None:
-    """What was served last, if that can serve still: an earlier process may have routed in another
-    way."""
+    """What was served last, if it is still usable: an earlier process may have had another routing
+    mode."""
     found = view.read(questions.GOOD_LISTENERS, key)
     if found is None or found.policy.sharded != plain.sharded:
         return None
@@ -64,4 +64,4 @@ def _last(
 
 
 PUBLISHED = (questions.shaped_listener,)
-"""For who asks; Envoy sees what is made of it."""
+"""For the asker of extensions; Envoy gets what is made of it."""

@@ -1,4 +1,4 @@
-"""The tracked queries behind patches: what became of them, and the clusters that they add.
+"""The tracked queries for patches: their outcome, and the clusters that they add.
 
 Elsewhere: patched hosts and clusters (`routing`), listeners (`listening`).
 """
@@ -21,7 +21,7 @@ from dag.patches.status import Failure, Outcome
 
 @status.outcome.answer
 def outcome(view: View, place: PatchPlace) -> Outcome:
-    """What became of the patches of a place."""
+    """The outcome of the patches of a place."""
     match place.kind:
         case "listener":
             return _of_listener(view, place)
@@ -71,7 +71,7 @@ def _added(view: View, place: PatchPlace) -> Patched:
 def _misnamed(
     place: PatchPlace, found: Patched, patches: tuple[policies.Patch, ...]
 ) -> Iterator[Failure]:
-    """A cluster is found by its name, so it has the one under which it is added."""
+    """The error if an added cluster does not have the name under which it is added."""
     for it in found.layers:
         if places.cluster_name(it.body) != place.name:
             first = next(at for at in patches if at.policy == it.policy).operations[0]
@@ -81,7 +81,7 @@ def _misnamed(
 
 @query
 def added_cluster(view: View, place: PatchPlace) -> Pieces | None:
-    """A cluster that patches add, where nobody else has one of its name."""
+    """A cluster that patches add, unless another one has its name."""
     found = view.ask(_added, place)
     if not found.layers:
         return None

@@ -1,10 +1,10 @@
-"""The tracked query behind hosts that extensions shape: what is served until they have answered.
+"""The tracked query for hosts that extensions modify: what is served until they have answered.
 
-A host whose extensions have not all answered stays as it was when they last had, but for what its
-authors have removed since. A route that an extension does not answer for, or whose answer is
-refused, stays alone, and the rest of its host goes on. What has no such state is closed, or goes
-out as it is where every extension that has not answered may be passed over (`failOpen`). Filters
-and clusters of extensions may go while something stays as it was: what needs them is closed.
+A host about which not all extensions have answered stays as it was when they last had, but for what
+its authors have removed since. If an extension does not answer about a single route, or that answer
+is refused, only that route stays as it was. What has no last good state is closed, or is served
+unmodified if all extensions that have not answered have `failOpen`. If filters or clusters of
+extensions are removed while something stays as it was, what needs them is closed.
 """
 
 from collections import defaultdict
@@ -24,14 +24,14 @@ from dag.engine.view import View, query
 
 @query
 def stripped(view: View, key: nodes.HostKey) -> bare.Stripped:
-    """A host as extensions see it: asked about now, and looked at again when they have answered."""
+    """A host as extensions see it, for the question and for checking the answers."""
     node = view.ask(hosts.virtual_host, key)
     assert node is not None, "there is a host that is asked about"
     return bare.stripped(node, _called(view, key, node))
 
 
 def _called(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> dict[nodes.AnyCluster, str]:
-    """The names of the clusters of a host, which exist by being asked for."""
+    """The names of the clusters of a host. Clusters exist as long as they are asked for."""
     used = routing.clusters_of(view, key.fleet, virtual_hosts.clusters(node))
     return {it: name.name for it, name in used.items()}
 
@@ -58,8 +58,8 @@ def shaped(view: View, key: nodes.HostKey) -> Shaped | None:
 
 @dataclass(slots=True)
 class _Host:
-    """A host, and its last good state. That is read only where it is needed: what has read it is
-    looked at again with each finished edit."""
+    """A host and its last good state, which is read only where it is needed: its readers run again
+    with each finished edit."""
 
     view: View
     key: nodes.HostKey
@@ -67,7 +67,7 @@ class _Host:
 
     @property
     def good(self) -> Good | None:
-        """The last state that all extensions have answered for."""
+        """The last state about which all extensions have answered."""
         return self.view.read(questions.GOOD, self.key)
 
     def name(self, index: int) -> str:
@@ -75,7 +75,8 @@ class _Host:
         return bare.identities(self.node)[index]
 
     def route(self, index: int) -> bytes | None:
-        """What extensions made of a route by the hook `Route` when they last answered for it."""
+        """A route after the hook `Route`, when extensions last answered about it; None: they never
+        did."""
         good, name = self.good, self.name(index)
         if good is None or name in good.closed:
             return None
@@ -85,15 +86,15 @@ class _Host:
         return bare.routes(body).get(name)
 
     def is_replacing(self, index: int) -> bool:
-        """Whether a route may stand in the place of one that its object had."""
+        """Whether a route may replace one that its object had before."""
         good, origin = self.good, self.node.routes[index].origin
         if good is None:
             return False
         return bool(_by_origin(good.node)[origin] - _by_origin(self.node)[origin])
 
     def closable(self) -> frozenset[str]:
-        """The names of the routes that take no request that was served: new ones, and those that
-        are closed already."""
+        """The names of the routes that can be closed without harm, since they served no request
+        before: new ones, and those that are closed already."""
         good = self.good
         if good is None:
             return frozenset(bare.identities(self.node))
@@ -113,13 +114,13 @@ class _Host:
 
 
 class _Attempt(NamedTuple):
-    """A host as the answers about it want it."""
+    """A host as the answers about it want it, not yet checked for its clusters."""
 
     found: Shaped
     known: translating.Known
-    """What it names; extensions may not have answered for that yet."""
+    """The clusters that it names; extensions may not have answered about them yet."""
     refusals: tuple[trust.Refusal, ...] = ()
-    """What of it is closed."""
+    """The parts of it that are closed."""
 
     @property
     def refused(self) -> frozenset[str]:
@@ -127,7 +128,7 @@ class _Attempt(NamedTuple):
         return frozenset(it.route for it in self.refusals)
 
     def told(self, end: str) -> tuple[Told, ...]:
-        """What is said of that."""
+        """The messages about the refusals."""
         return _told((it.server for it in self.found.asked), self.refusals, end)
 
 
@@ -145,7 +146,7 @@ def _known(view: View, key: nodes.HostKey) -> translating.Known:
 
 
 def _gated(view: View, host: _Host, attempt: _Attempt) -> Shaped:
-    """The same, if extensions have answered for its clusters, too."""
+    """The host if extensions have also answered about its clusters, else as it was last served."""
     found, key = attempt.found, host.key
     if found.served is None or found.until_then == "last":
         return found
@@ -157,7 +158,7 @@ def _gated(view: View, host: _Host, attempt: _Attempt) -> Shaped:
 
 
 def _waiting(host: _Host, found: Shaped) -> Shaped:
-    """The host as it was last served, if it was."""
+    """The host as it was last served; closed if it never was."""
     found = found._replace(is_finished=False, is_good=False, until_then="unmodified", served=None)
     last = _last(host)
     if last is None:
@@ -172,7 +173,7 @@ def _attempted(
     referred: Sequence[tuple[chain.Referred, ...]],
     refused: frozenset[int] = frozenset(),
 ) -> _Attempt:
-    """The host after all hooks; these routes are to stay as they were."""
+    """The host after all hooks; the routes in `refused` stay as they were."""
     view, key = host.view, host.key
     asked = view.ask(stripped, key)
     way = chain.Way(servers, lambda it: view.read(questions.REPLIES, it.key), host, refused)
@@ -196,7 +197,7 @@ def _attempted(
 
 
 def _partly(host: _Host, way: chain.Way, found: Shaped) -> Shaped:
-    """The same, with what is said of routes that are not finished."""
+    """Notes which routes are not finished, and what is served for them."""
     waiting = (*way.held, *way.closed)
     if not waiting:
         return found._replace(is_finished=found.is_finished and not way.passed)
@@ -211,9 +212,8 @@ def _without_refused(
     referred: Sequence[tuple[chain.Referred, ...]],
     first: _Attempt,
 ) -> Shaped:
-    """A host of whose answers something is refused: routes stay as they were if they have been
-    served, or else the whole host does. What has never been served, or cannot be any more, is
-    closed."""
+    """The host after refused answers: the routes stay as they were if they have been served, else
+    the whole host does. What was never served, or cannot be served any more, is closed."""
     names = bare.identities(host.node)
     routes = frozenset(
         it
@@ -235,13 +235,14 @@ def _without_refused(
 
 
 def _origins(node: nodes.VirtualHost, names: frozenset[str]) -> Iterable[ObjectRef]:
-    """Who wants these routes; everybody, if one of them is an extension's own."""
+    """The objects of these routes; those of the whole host if one of the routes is an extension's
+    own."""
     every = dict(zip(bare.identities(node), (it.origin for it in node.routes), strict=True))
     return node.origins if names - every.keys() else {every[it] for it in names}
 
 
 def _after(first: _Attempt, second: Shaped) -> Shaped:
-    """A second attempt, which depends on the answers to the first one as well."""
+    """The result of a second attempt, which also depends on the answers to the first one."""
     told = dict.fromkeys((*first.found.told, *first.told(""), *second.told))
     asked = (*first.found.asked, *second.asked)
     answered = (*first.found.answered, *second.answered)
@@ -266,7 +267,7 @@ class _Noted(Container[str]):
 def _checked(
     host: _Host, good: Good, known: translating.Known
 ) -> tuple[Good, tuple[trust.Refusal, ...]]:
-    """What came back, with what is refused closed; and why."""
+    """The answer with its refused parts closed, and the refusals."""
     view, key, node = host.view, host.key, good.node
     assert good.body is not None, "something came back"
     called = _called(view, key, node)
@@ -282,7 +283,7 @@ def _checked(
 
 
 def _filters(view: View, key: nodes.HostKey) -> frozenset[str]:
-    """The filters that every chain has on which the host is served."""
+    """The filters that all chains have on which the host is served."""
     found = view.ask(added_filters, TemplateKey(key.fleet, key.listener))
     if found and policy.serves_http3(view, nodes.ListenerKey(key.fleet, key.listener)):
         also = view.ask(added_filters, TemplateKey(key.fleet, key.listener, is_quic=True))
@@ -308,8 +309,8 @@ def _referred(view: View, route: nodes.Route) -> Iterator[chain.Referred]:
 
 
 def _last(host: _Host) -> tuple[Good, tuple[Told, ...]] | None:
-    """What was served last, without the routes that are gone since; and what of it has to be closed
-    since."""
+    """What was served last, without routes that were removed since, and messages about what has to
+    be closed since."""
     good = host.good
     if good is None:
         return None
@@ -327,14 +328,14 @@ def _last(host: _Host) -> tuple[Good, tuple[Told, ...]] | None:
 
 
 def _can_serve(host: _Host, good: Good) -> bool:
-    """Whether all that it needs of extensions is there still."""
+    """Whether all filters and clusters of extensions that it needs still exist."""
     names = (passed.Item(host.key.fleet, it) for it in good.added)
     has_clusters = all(host.view.read(passed.ADDED_CLUSTERS, it) is not None for it in names)
     return has_clusters and _filters(host.view, host.key).issuperset(good.filters)
 
 
 def _removed(before: nodes.VirtualHost, now: nodes.VirtualHost) -> Iterator[str]:
-    """The routes that an object has no longer and has not replaced: to remove one never waits."""
+    """The routes that an object has removed without replacing them: a removal never waits."""
     old, new = _by_origin(before), _by_origin(now)
     for origin, names in old.items():
         left = new[origin]
@@ -350,4 +351,4 @@ def _by_origin(node: nodes.VirtualHost) -> defaultdict[ObjectRef, set[str]]:
 
 
 PUBLISHED = (questions.shaped,)
-"""For who asks; Envoy sees what is made of it."""
+"""For the asker of extensions; Envoy gets what is made of it."""

@@ -1,8 +1,8 @@
-"""The tracked query behind streams whose clusters extensions are asked about.
+"""The tracked query for streams about whose clusters extensions are asked.
 
-A stream that is led to a cluster for which extensions have not answered stays where it was when
-they last had. One that has no such state is led to the new cluster, so that its connections are
-closed until there is an answer.
+A stream to a cluster about which extensions have not answered keeps the destination that it had
+when they last had answered. One without a last good state is routed to the new cluster, which does
+not exist yet, so that its connections are closed until there is an answer.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ class _Wanted(NamedTuple):
 
 @questions.shaped_stream.answer
 def shaped_stream(view: View, key: StreamKey) -> ShapedStream | None:
-    """A stream as extensions have answered for it."""
+    """A stream as it is served."""
     found = _of_host(view, key) if key.host else _of_listener(view, key)
     if found is None:
         return None
@@ -57,4 +57,4 @@ def _of_listener(view: View, key: StreamKey) -> _Wanted | None:
 
 
 PUBLISHED = (questions.shaped_stream,)
-"""For who asks; Envoy sees what is made of it."""
+"""For the asker of extensions; Envoy gets what is made of it."""

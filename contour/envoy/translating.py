@@ -1,10 +1,10 @@
-"""The tracked queries behind clusters and Secrets that extensions change or add (the hook
+"""The tracked queries for clusters and Secrets that extensions change or add (the hook
 Translation).
 
-All clusters and Secrets of a fleet are one question: that is the contract of the hook. Servers
-remember what they were asked about hosts and listeners, so those questions are part of it, too, and
-it is asked again when one of them has been answered. What the answer comes to is written as rows by
-the controller, one for each cluster and Secret, so that a host depends on its own clusters alone.
+The contract of the hook is one question about all clusters and Secrets of a fleet. Servers remember
+what they were asked about hosts and listeners, so those questions are part of it, too, and it is
+asked again when one of them has been answered. The controller writes the answer as rows, one for
+each cluster and Secret, so that a host depends on its own clusters alone.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -69,13 +69,13 @@ class _Listed(NamedTuple):
 
 @query
 def clusters(view: View, key: FleetKey) -> _Listed:
-    """All clusters: the same for as long as none comes, goes or changes."""
+    """All clusters: the same value for as long as none is added, removed or changed."""
     return _listed(view.bucket(CLUSTERS, key.fleet))
 
 
 @query
 def secrets(view: View, key: FleetKey) -> _Listed:
-    """All Secrets: likewise."""
+    """All Secrets: the same value for as long as none is added, removed or changed."""
     return _listed(view.bucket(SECRETS, key.fleet))
 
 
@@ -87,7 +87,7 @@ def _listed(found: Iterable[_Wanted]) -> _Listed:
 
 
 class _All(NamedTuple):
-    """Both."""
+    """All clusters and Secrets of a fleet."""
 
     digest: bytes
     wanted: Lists
@@ -110,7 +110,7 @@ class _State:
     listed: _All
     digest: bytes
     clusters: dict[str, bytes] = field(default_factory=dict)
-    """Those that are not as the objects want them."""
+    """Those that differ from what the objects want."""
     secrets: dict[str, bytes | None] = field(default_factory=dict)
     asked: list[Question] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
@@ -118,7 +118,7 @@ class _State:
     refused: list[Question] = field(default_factory=list)
     is_whole: bool = True
     is_stopped: bool = False
-    """An extension that may not be passed over has not answered."""
+    """Whether an extension without `failOpen` has not answered."""
 
     def held(self) -> Mapping[str, bytes]:
         """The Secrets with their private parts."""
@@ -224,8 +224,8 @@ def added_secret(view: View, key: Item) -> Pieces | None:
 
 
 class Known(Container[str]):
-    """The clusters that an answer may name; notes which of them extensions have added, and which
-    nobody has."""
+    """The clusters that an answer may name; notes which of the named ones extensions have added,
+    and which do not exist."""
 
     def __init__(self, view: View, fleet: str, ours: Iterable[str]) -> None:
         self._view = view
@@ -253,9 +253,10 @@ class Known(Container[str]):
 def lacking(
     view: View, fleet: str, used: Iterable[str], known: Known, answered: Iterable[Question]
 ) -> tuple[Told, ...] | None:
-    """Why what uses these clusters has to wait, as far as it is known; None if it does not have to.
+    """Why the user of these clusters has to wait, as far as it is known; None if it does not have
+    to.
 
-    It waits for clusters of its own that extensions have not answered for, and for clusters that
+    It waits for its own clusters until extensions have answered about them, and for clusters that
     its answer names and that may be in the next answer about all clusters.
     """
     if not view.ask(passed.is_translated, ()):
@@ -279,4 +280,4 @@ KEPT = (
     Kept(added_secret, passed.ADDED_SECRETS),
 )
 PUBLISHED = (added_cluster, added_secret, questions.translated)
-"""The last one is for who asks."""
+"""The last one is for the asker of extensions."""

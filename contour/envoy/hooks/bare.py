@@ -1,9 +1,9 @@
-"""A virtual host without what is ours, as extensions see it; and what is ours, put back.
+"""Removes our own configuration from a virtual host for extensions, and restores it afterwards.
 
-Extensions get no guards and none of our metadata, so that no answer takes them away. Each route is
-called by a name of its own in the question; a route that comes back with that name gets back what
-was taken from it, wherever it stands. A route of another name is the extension's own: what guards
-the host as a whole guards it, too. A route that its author guards has to come back (`trust`).
+Extensions see no guards and none of our metadata, so that no answer can remove them. In a question
+each route has a unique name; a route with that name in the answer gets back what was removed from
+it, wherever it is in the list. A route with another name belongs to the extension; it has the
+guards of the host as a whole. A route with guards of its own must be in the answer (`trust`).
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from dag import nodes
 
 
 def identities(node: nodes.VirtualHost) -> tuple[str, ...]:
-    """A name for each route: its object and what it takes, so that it survives other edits."""
+    """A name for each route: its object and its match, so that other edits do not change it."""
     seen: Counter[str] = Counter()
     found: list[str] = []
     for it in node.routes:
@@ -42,13 +42,13 @@ class Stripped(NamedTuple):
     body: bytes
     """A VirtualHost."""
     told: frozenset[str]
-    """The filters that its author has told something, there or in a route."""
+    """The filters that its author has configured, in the host or in a route."""
     guarded: Mapping[str, bytes]
-    """What the routes that have guards of their own take (a RouteMatch), by their names."""
+    """The RouteMatch of each route that has guards of its own, by the name of the route."""
 
 
 def stripped(node: nodes.VirtualHost, called: forwarding.ClusterNames) -> Stripped:
-    """The host without what is ours."""
+    """The host without our own configuration."""
     result = _written(node, called, virtual_hosts.PLAIN)
     host = result.virtual_hosts[0]
     told = frozenset(name for it in _configured(host) for name in it.typed_per_filter_config)
@@ -68,7 +68,7 @@ Configured = pb.VirtualHost | pb.Route | pb.WeightedCluster.ClusterWeight
 
 
 def _configured(host: pb.VirtualHost) -> Iterator[Configured]:
-    """Whatever can tell filters something."""
+    """The host, routes and shares, each of which can configure filters."""
     yield host
     for route in host.routes:
         yield route
@@ -93,7 +93,7 @@ def _strip(route: pb.Route) -> None:
 def completed(
     node: nodes.VirtualHost, called: forwarding.ClusterNames, traits: Traits, body: bytes
 ) -> bytes:
-    """A RouteConfiguration with the host that came back, and everything that is ours."""
+    """A RouteConfiguration with the host of the answer and our own configuration."""
     result = _written(node, called, traits)
     ours = pb.VirtualHost()
     ours.CopyFrom(result.virtual_hosts[0])
@@ -136,7 +136,7 @@ Shares = Sequence[pb.WeightedCluster.ClusterWeight]
 def _pairs(
     found: Shares, ours: Shares
 ) -> Iterator[tuple[pb.WeightedCluster.ClusterWeight, pb.WeightedCluster.ClusterWeight]]:
-    """Shares of the same cluster, in order."""
+    """The pairs of shares with the same cluster, in order."""
     waiting = list(ours)
     for it in found:
         same = next((other for other in waiting if other.name == it.name), None)
@@ -146,12 +146,12 @@ def _pairs(
 
 
 def routes(body: bytes) -> dict[str, bytes]:
-    """The routes of a host that came back, by their names."""
+    """The routes of a host in an answer, by name."""
     return {it.name: encoding.encoded(it) for it in pb.VirtualHost.FromString(body).routes}
 
 
 def without(good: bytes, gone: frozenset[str]) -> bytes:
-    """A host that came back once, without these routes."""
+    """The host of an earlier answer, without these routes."""
     host = pb.VirtualHost.FromString(good)
     kept = [it for it in host.routes if it.name not in gone]
     del host.routes[:]

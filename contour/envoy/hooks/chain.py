@@ -1,10 +1,10 @@
-"""The way of a host through the hooks: what is asked, how far it has come, what it is at the end.
+"""Takes a host through the hooks: what is asked, what is still open, and the result.
 
 First each route that refers to objects of extensions, then the whole host; each through all
-extensions that have the hook, in their order. A question is built of the answer before it, so
-what comes later is not asked yet while something is open. A route that an extension does not answer
-for stays as it was when all had answered for it. One that never was is closed alone, unless it
-replaces others: then the whole host has to stay as it was.
+extensions with the hook, in their order. A question contains the previous answer, so later
+questions are not asked while one is open. If an extension does not answer about a route, the route
+stays as it was when all had answered. A route that never was served is closed alone, unless it
+replaces others: then the whole host stays as it was.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,71 +31,75 @@ class Referred(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """How far a host has come."""
+    """A host or listener after the hooks that have answered."""
 
     body: bytes | None
-    """What it is now; None if it must not go out so: an extension has to answer first."""
+    """The result; None if it must not be served before an extension has answered."""
     is_whole: bool
-    """All extensions have answered, but for routes that are held back, closed or passed over."""
+    """Whether all extensions have answered, except about routes that are held back, closed or
+    passed over."""
     is_changed: bool
-    """It is not what it was before the first one."""
+    """Whether it differs from what it was before the first hook."""
 
 
 class Lasting(Protocol):
     """The last good state of a host."""
 
     def route(self, index: int) -> bytes | None:
-        """What extensions made of a route by the hook `Route` when they last answered for it."""
+        """A route after the hook `Route`, when extensions last answered about it; None: they never
+        did."""
         ...
 
     def is_replacing(self, index: int) -> bool:
-        """Whether a route may stand in the place of one that its object had."""
+        """Whether a route may replace one that its object had before."""
         ...
 
 
 def is_asked(servers: Iterable[nodes.HookServer], referred: Iterable[tuple[Referred, ...]]) -> bool:
-    """Whether any extension is asked about a host itself whose routes refer to these objects."""
+    """Whether any extension is asked about a host or its routes, which refer to these objects."""
     return any(referred) or any("VirtualHost" in it.hooks for it in servers)
 
 
 @dataclass(slots=True)
 class _Place:
-    """A route, host or listener on its way."""
+    """A route, host or listener on its way through the hooks."""
 
     body: bytes | None = None
-    """What it is now; None if something has to be waited for."""
+    """Its present state; None if it has to wait for an answer."""
     is_whole: bool = True
     is_open: bool = False
-    """An extension has just been asked."""
+    """Whether an extension has been asked and may still answer."""
     is_closed: bool = False
-    """An extension that may not be passed over has not answered."""
+    """Whether an extension without `failOpen` has not answered."""
 
 
 @dataclass(slots=True)
 class Way:
-    """One host or listener on its way."""
+    """One host or listener on its way through the hooks."""
 
     servers: Sequence[nodes.HookServer]
     ask: Ask
     lasting: Lasting | None = None
     """None for a listener, which has no routes."""
     refused: frozenset[int] = frozenset()
-    """The numbers of the routes whose answers must not be served, and that have a last state."""
+    """The indexes of the routes whose answers must not be served, and that have a last good
+    state."""
     asked: list[Question] = field(default_factory=list)
     answered: list[Question] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     held: list[int] = field(default_factory=list)
-    """The numbers of the routes that stay as they were when extensions last answered for them."""
+    """The indexes of the routes that stay as they were when extensions last answered about them."""
     closed: list[int] = field(default_factory=list)
-    """Those of the routes that are closed alone."""
+    """The indexes of the routes that are closed."""
     passed: list[int] = field(default_factory=list)
-    """Those of the routes that go out although an extension has not answered (`failOpen`)."""
+    """The indexes of the routes that are served although an extension has not answered
+    (`failOpen`)."""
     routed: bytes | None = None
-    """The host as it has become by the hook `Route`."""
+    """The host after the hook `Route`."""
 
     def through(self, before: bytes, referred: Sequence[tuple[Referred, ...]]) -> Finished:
-        """A VirtualHost after all hooks; for each of its routes the objects that its rule refers
-        to."""
+        """A VirtualHost after all hooks; `referred` are, for each route, the objects that its rule
+        refers to."""
         place = _Place(before)
         if any(referred):
             place.body = self.routed = self._with_routes(place, before, referred)
@@ -111,8 +115,8 @@ class Way:
     def _with_routes(
         self, place: _Place, body: bytes, referred: Sequence[tuple[Referred, ...]]
     ) -> bytes | None:
-        """The host with what became of its routes; None if something has to be waited for. All
-        routes are asked about at once."""
+        """The host with its routes after the hook `Route`; None if it has to wait. All routes are
+        asked about at once."""
         host = pb.VirtualHost.FromString(body)
         routes = {
             index: self._route(host, index, objects)
@@ -166,8 +170,8 @@ class Way:
                 self._next(place, server, Question(server.name, hook, place.body))
 
     def _next(self, place: _Place, server: nodes.HookServer, question: Question) -> None:
-        """Notes what a server makes of a place. What has to be waited for has no body: what comes
-        later would be asked about something else than it is to see."""
+        """Applies the reply of a server to a place. While it has to wait for a reply, the place has
+        no body, because later extensions would see a wrong state."""
         self.asked.append(question)
         reply = self.ask(question)
         if isinstance(reply, Reply):

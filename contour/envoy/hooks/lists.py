@@ -1,9 +1,9 @@
-"""All clusters and Secrets of a fleet, as the hook Translation is asked about them, and what is
-different in an answer.
+"""The question of the hook Translation, about all clusters and Secrets of a fleet, and the
+difference of an answer from it.
 
-The lists are long and an answer repeats them, so what is kept of an answer is the difference alone:
-what is new or not as it was. A cluster or Secret that the answer leaves out has nothing but its
-name there; for Envoy that is a cluster without endpoints.
+The lists are long and an answer repeats them, so only the difference of an answer is kept: what is
+new or changed. A cluster or Secret that the answer leaves out is in the difference with its name
+alone; for Envoy that is a cluster without endpoints.
 """
 
 import re
@@ -18,16 +18,16 @@ from contour.envoy.hooks import secrets
 from contour.xds import resources
 
 MOST_BYTES: Final = 128 << 10
-"""Of one cluster that an extension has changed or added."""
+"""The size limit of a cluster that an extension has changed or added."""
 _OURS: Final = re.compile(r".+/.+/[0-9a-f]{10}")
-"""How our own clusters are called (`contour.envoy.names`)."""
+"""The names of our own clusters (`contour.envoy.names`)."""
 _DNS: Final = frozenset({pb.Cluster.STRICT_DNS, pb.Cluster.LOGICAL_DNS})
 Difference = bootstrap_pb2.Bootstrap.StaticResources
 """How a difference is encoded."""
 
 
 class Lists(NamedTuple):
-    """What an extension is asked about at once, by name, in canonical form."""
+    """What one question is about, by name, in canonical form."""
 
     clusters: Mapping[str, bytes] = {}
     secrets: Mapping[str, bytes] = {}
@@ -41,7 +41,7 @@ EMPTY: Final = Lists()
 
 
 def difference(asked: Lists, answer: Lists) -> bytes | None:
-    """What is different in an answer, encoded; None if nothing is. In the order of the names: the
+    """The difference of an answer, encoded; None if there is none. It is sorted by name, since the
     order of an answer means nothing."""
     result = Difference()
     for name, body in _different(asked.clusters, answer.clusters):
@@ -54,15 +54,15 @@ def difference(asked: Lists, answer: Lists) -> bytes | None:
 def _different(
     asked: Mapping[str, bytes], answer: Mapping[str, bytes]
 ) -> Iterator[tuple[str, bytes]]:
-    """Names and bodies; no body where there is none any more."""
+    """Names and bodies; the body is empty if the answer leaves the resource out."""
     found = {name: body for name, body in answer.items() if asked.get(name) != body}
     found |= dict.fromkeys(asked.keys() - answer.keys(), b"")
     yield from sorted(found.items())
 
 
 def without_private_parts(body: bytes) -> bytes:
-    """A difference as it may be kept on disk. What of it cannot serve without its private parts is
-    not served."""
+    """A difference as it may be stored on disk. Secrets that are unusable without private parts are
+    not served from there."""
     found = Difference.FromString(body)
     for it in found.secrets:
         secrets.strip(it)
@@ -77,22 +77,22 @@ class MayRemove(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """What a difference comes to."""
+    """A difference that has been checked."""
 
     clusters: Mapping[str, bytes] = {}
-    """By name: those that are not as they were, and those that are new."""
+    """The changed and the new clusters, by name."""
     secrets: Mapping[str, bytes | None] = {}
-    """The same, with their private parts; None where nothing is served."""
+    """The same for Secrets, with their private parts; None: the Secret is not served."""
     refused: tuple[str, ...] = ()
-    """What of it is not served, and why."""
+    """What is not served of it, and why."""
     is_taken: bool = True
-    """Whether it is an answer at all."""
+    """Whether the answer is used at all."""
 
 
 def checked(asked: Lists, held: Mapping[str, bytes], body: bytes, may_remove: MayRemove) -> Checked:
     """A difference without what must not be served; `held` are the Secrets with their private
-    parts. A cluster that is refused is left without endpoints, and of a Secret nothing is served,
-    so that nothing goes there unchanged."""
+    parts. A refused cluster is left without endpoints, and a refused Secret is not served, so that
+    nothing uses their unmodified version."""
     found = Difference.FromString(body)
     left_out = (
         *_left_out("cluster", found.clusters, asked.clusters, may=may_remove.clusters),
@@ -130,7 +130,7 @@ def _left_out(
     *,
     may: bool,
 ) -> Iterator[str]:
-    """That an answer leaves out something without being allowed to."""
+    """The refusal if an answer leaves out something without permission."""
     gone = [it.name for it in found if it.name in asked and it == type(it)(name=it.name)]
     if gone and not may:
         more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
@@ -156,7 +156,7 @@ def _write_patience(target: pb.Cluster) -> None:
 
 
 def part(body: bytes, ours: resources.Part | None) -> resources.Part:
-    """A cluster that an extension has changed, in the place of ours, or added."""
+    """The part of a cluster that an extension has changed, in place of ours, or added."""
     found = pb.Cluster.FromString(body)
     is_eds = found.type == pb.Cluster.EDS
     return resources.Part(

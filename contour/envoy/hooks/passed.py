@@ -1,7 +1,7 @@
-"""The rows that answers about all clusters and Secrets of a fleet come to, one for each of them.
+"""The rows of answers about all clusters and Secrets of a fleet, one for each of them.
 
-What uses a cluster or Secret depends on its row alone. All of them are written by the controller,
-when the answer `contour.envoy.hooks.questions.translated` comes to something.
+A user of a cluster or Secret depends on its row alone. The controller writes these rows when the
+answer `contour.envoy.hooks.questions.translated` has changed.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ class Item(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """A cluster for which extensions have answered."""
+    """A cluster about which extensions have answered."""
 
     body: bytes | None
     """None: it is served as it is."""
@@ -28,14 +28,15 @@ class Passed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PassedSecret:
-    """A Secret for which extensions have answered."""
+    """A Secret about which extensions have answered."""
 
     body: bytes | None = field(repr=False)
     """As it is served, with its private parts; None: it is not served."""
 
 
 class KeptSecret(NamedTuple):
-    """The same without private parts, for the next process."""
+    """A Secret about which extensions have answered, without private parts, for the next
+    process."""
 
     asked: bytes
     """A digest of the Secret that extensions were asked about."""
@@ -62,13 +63,13 @@ ADDED_CLUSTERS: Table[Item, bytes] = Table("clusters that extensions have added"
 SECRETS: Table[Item, PassedSecret] = Table("Secrets that extensions have answered for")
 ADDED_SECRETS: Table[Item, PassedSecret] = Table("Secrets that extensions have added")
 REMEMBERED: Table[Remembered, int] = Table("questions that extensions remember")
-"""The sum of their keys, which does not depend on their order. Servers remember what they were
-asked about hosts and listeners, so it is part of the question about all clusters."""
+"""The sum of the questions' keys, which does not depend on their order. Servers remember what they
+were asked about hosts and listeners, so the sum is part of the question about all clusters."""
 KEPT_SECRETS: Table[Item, KeptSecret] = Table("Secrets as they are kept")
 KEPT_ADDED_SECRETS: Table[Item, bytes] = Table("added Secrets as they are kept")
-"""Of Secrets there are rows with private parts; for the next process they are kept so."""
+"""Secrets are stored for the next process without the private parts that their rows have."""
 COVERED: Table[Asked, bool] = Table("questions that answers about all clusters cover")
-"""Those that had been answered when extensions were asked about all clusters."""
+"""Questions that had been answered when extensions were asked about all clusters."""
 
 
 @query
@@ -78,6 +79,6 @@ def is_translated(view: View, _: tuple[()]) -> bool:
 
 
 def authors(view: View) -> tuple[ObjectRef, ...]:
-    """The object whose author has set what holds everywhere, and has registered the extensions."""
+    """The object with the settings of the whole instance, which registers the extensions."""
     chosen = view.ask(settings.chosen_name, ())
     return () if chosen is None else (ObjectRef("ContourConfiguration", *chosen),)

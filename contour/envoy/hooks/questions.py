@@ -1,7 +1,7 @@
 """Questions to extensions, and the table of their replies.
 
-The key of a row is the content of the question, so that it is the same on every replica and after
-every restart, and an edit asks for what it has changed and nothing else.
+The key of a row is a digest of the question, so it is the same on every replica and after every
+restart, and an edit only asks about what it has changed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -29,7 +29,7 @@ class Question:
     """The resource in canonical form: a Route, a VirtualHost or the template of a Listener. A
     digest for Translation, whose lists are long."""
     hostnames: tuple[str, ...] = ()
-    """Of the host of a Route."""
+    """The domains of the host of a Route."""
     objects: tuple[bytes, ...] = ()
     """The objects that the rule of a Route refers to, each as JSON."""
     lists: Lists = EMPTY
@@ -48,10 +48,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an extension wants instead of what it was asked about."""
+    """The resource that an extension wants instead of the one it was asked about."""
 
     body: bytes | None = field(repr=False)
-    """In canonical form; None: it stays as it is. For Translation what is different
+    """In canonical form; None: it stays as it is. For Translation, the difference
     (`contour.envoy.hooks.lists`)."""
 
 
@@ -59,30 +59,29 @@ class Silence(NamedTuple):
     """There is no reply."""
 
     why: str
-    """The end of a sentence that begins with the extension."""
+    """The rest of a sentence whose subject is the extension."""
 
 
 REPLIES: Table[bytes, Reply | Silence] = Table("replies of extensions")
-"""By the key of the question; no row where it has been asked just now."""
+"""By the key of the question; no row if it has just been asked."""
 
 
 class Good(NamedTuple):
-    """The last state of a host that all extensions have answered for."""
+    """The last state of a host about which all extensions have answered."""
 
     node: nodes.VirtualHost
-    """What it was made of, with the routes that were held back then: its clusters stay asked
-    for."""
+    """The host it was made of, with the routes that were held back then: its clusters are kept."""
     body: bytes | None
-    """What came back at the end, without what is ours; None: the node as it is."""
+    """The final answer, without our own configuration; None: the node as it is."""
     added: tuple[str, ...] = ()
     """The clusters of extensions that it names."""
     filters: tuple[str, ...] = ()
     """The filters of extensions that it configures."""
     routed: bytes | None = None
-    """What had come back before the hook VirtualHost; None: the node without what is ours."""
+    """The host before the hook VirtualHost; None: the node without our own configuration."""
     closed: frozenset[str] = frozenset()
-    """The names of the routes that nobody has answered for, or whose answer is refused: they are
-    closed in it, and have no last state of their own."""
+    """The names of the routes without an answer, or whose answer is refused: they are closed here,
+    and have no last good state of their own."""
 
 
 GOOD: Table[nodes.HostKey, Good] = Table("last good hosts")
@@ -90,20 +89,20 @@ GOOD: Table[nodes.HostKey, Good] = Table("last good hosts")
 
 
 class TemplateKey(NamedTuple):
-    """A listener for HTTP whose template extensions are asked about."""
+    """An HTTP listener about whose template extensions are asked."""
 
     fleet: str
     listener: str
     is_quic: bool = False
-    """The one for HTTP/3 beside it."""
+    """Whether it is the listener for HTTP/3 beside it."""
 
 
 class GoodListener(NamedTuple):
-    """The last state of a listener that all extensions have answered for."""
+    """The last state of a listener about which all extensions have answered."""
 
     node: nodes.Listener
     policy: Downstream
-    """What its template was made of, with the answer: the clusters of both stay asked for."""
+    """What its template was made of, with the answer: the clusters of both are kept."""
     added: tuple[str, ...] = ()
     """The clusters of extensions that the answer names."""
 
@@ -123,11 +122,11 @@ class StreamKey:
 
 
 class GoodStream(NamedTuple):
-    """Where a stream went when extensions had last answered for all its clusters."""
+    """The destination of a stream when extensions had last answered about all its clusters."""
 
     stream: nodes.Stream
     is_terminated: bool = False
-    """TLS ends at Envoy."""
+    """Whether Envoy terminates TLS."""
 
 
 GOOD_STREAMS: Table[StreamKey, GoodStream] = Table("last good streams")
@@ -135,7 +134,7 @@ GOOD_STREAMS: Table[StreamKey, GoodStream] = Table("last good streams")
 
 
 class Told(NamedTuple):
-    """What the author of an object is told of its host or listener."""
+    """A message to the author of an object about its host or listener."""
 
     server: str
     text: str
@@ -152,18 +151,18 @@ class Shaped(NamedTuple):
     """Those of them that have a reply."""
     told: tuple[Told, ...] = ()
     is_finished: bool = True
-    """Every extension has answered, and what is served is made of it."""
+    """Whether every extension has answered, and `served` is made of the answers."""
     is_good: bool = True
-    """What is served becomes the last good state: every extension has answered for it, but for
-    routes that are held back or closed."""
+    """Whether `served` becomes the last good state: every extension has answered about it, except
+    for routes that are held back or closed."""
     until_then: Literal["last", "held", "partly", "unmodified"] = "unmodified"
-    """What is served until it is finished: the last good state; the host with those routes held
-    back that are not answered for, or some of them closed because they have no last state; or the
-    host without changes."""
+    """What is served until it is finished. `last`: the last good state; `held`: the host, in which
+    routes without an answer are held back; `partly`: the same, but some of them are closed, having
+    no last good state; `unmodified`: the host without changes."""
     origins: tuple[ObjectRef, ...] = ()
-    """The objects that are told: those that want the host, or the routes that wait."""
+    """The objects that get the messages: those of the host, or of the routes that wait."""
     refused: tuple[Question, ...] = ()
-    """Those whose replies led to something that is refused."""
+    """The questions whose replies led to a refusal."""
 
 
 shaped: OpenQuery[nodes.HostKey, Shaped | None] = OpenQuery("shaped")
@@ -171,7 +170,7 @@ shaped: OpenQuery[nodes.HostKey, Shaped | None] = OpenQuery("shaped")
 
 
 class ShapedListener(NamedTuple):
-    """A listener as extensions want it. The fields are those of a host (`Shaped`)."""
+    """A listener as extensions want it. The fields mean the same as those of `Shaped`."""
 
     served: GoodListener | None
     """None: it is not opened."""
@@ -195,9 +194,9 @@ class ShapedStream(NamedTuple):
     served: GoodStream
     told: tuple[Told, ...] = ()
     is_finished: bool = True
-    """Extensions have answered for all its clusters."""
+    """Whether extensions have answered about all its clusters."""
     is_last: bool = False
-    """What is served is the last good state."""
+    """Whether `served` is the last good state."""
     origins: tuple[ObjectRef, ...] = ()
 
 
@@ -207,7 +206,7 @@ shaped_stream: OpenQuery[StreamKey, ShapedStream | None] = OpenQuery("shaped_str
 
 
 class Opened(NamedTuple):
-    """What is served of a listener, and nothing of what is asked."""
+    """What is served for a listener, without the questions."""
 
     good: GoodListener | None
     """None: it is not opened."""
@@ -215,13 +214,13 @@ class Opened(NamedTuple):
 
 @query
 def opened(view: View, key: TemplateKey) -> Opened | None:
-    """What is served of a listener for HTTP that extensions shape."""
+    """What is served for an HTTP listener that extensions modify."""
     found = view.ask(shaped_listener, key)
     return Opened(found.served) if found is not None else None
 
 
 class Served(NamedTuple):
-    """What is served of a host, and nothing of what is asked."""
+    """What is served for a host, without the questions."""
 
     good: Good | None
     """None: it is closed."""
@@ -229,13 +228,14 @@ class Served(NamedTuple):
 
 @query
 def served(view: View, key: nodes.HostKey) -> Served | None:
-    """What is served of a host: the same while it waits, so that it is not encoded again."""
+    """What is served for a host: it stays equal while the host waits, so that the host is not
+    encoded again."""
     found = view.ask(shaped, key)
     return Served(found.served) if found is not None else None
 
 
 def silences(found: Iterable[Told]) -> str:
-    """What is told, as one text."""
+    """The messages as one text."""
     return "; ".join(f"extension {it.server} {it.text}" for it in dict.fromkeys(found))
 
 
@@ -249,21 +249,21 @@ class Translated(NamedTuple):
     """The clusters and Secrets of a fleet as extensions want them."""
 
     wanted: Lists
-    """What the objects want, the Secrets with their private parts: the same one for as long as that
+    """What the objects want, with the private parts of Secrets: the same value for as long as that
     does not change."""
     clusters: Mapping[str, bytes]
-    """By name: the clusters that are not as they were, and those that are new."""
+    """The changed and the new clusters, by name."""
     secrets: Mapping[str, bytes | None]
-    """The same for Secrets; None where nothing is served."""
+    """The same for Secrets; None: the Secret is not served."""
     asked: tuple[Question, ...]
     told: tuple[Told, ...] = ()
     silent: tuple[Told, ...] = ()
     is_finished: bool = True
     passes: bool = True
-    """What is new may be served without the changes that are missing."""
+    """Whether new clusters and Secrets may be served without the missing changes."""
     origins: tuple[ObjectRef, ...] = ()
     refused: tuple[Question, ...] = ()
-    """Those whose replies have something that is refused."""
+    """The questions whose replies are partly refused."""
 
     def __repr__(self) -> str:
         return f"<of {self.wanted}: {len(self.clusters)} and {len(self.secrets)} changed>"

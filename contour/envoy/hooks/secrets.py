@@ -1,7 +1,7 @@
-"""Secrets without what is secret in them, as extensions see them, and those of an answer.
+"""Removes private parts from Secrets for extensions, and handles the Secrets of an answer.
 
-An extension gets a Secret without its private key, password and the like. In its answer the private
-parts are put back, by the Secret's name. It may add Secrets of its own, with private parts.
+An extension gets a Secret without its private key, password and the like. In its answer these
+private parts are restored, by the Secret's name. It may add Secrets of its own, with private parts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,16 +15,16 @@ from contour.envoy.hooks import trust
 
 Secret = secret_pb2.Secret
 MOST_BYTES: Final = 1 << 20
-"""Of one Secret that an extension has changed or added; as of a Secret of Kubernetes."""
+"""The size limit of a Secret that an extension has changed or added, as in Kubernetes."""
 MOST_ADDED: Final = 1_000
 """Secrets that one answer may add."""
 _Private = Literal["private_key", "password", "pkcs12", "private_key_provider"]
 _PRIVATE: tuple[_Private, ...] = ("private_key", "password", "pkcs12", "private_key_provider")
 """Fields of a TLS certificate."""
 _KEYS: tuple[_Private, ...] = ("private_key", "pkcs12", "private_key_provider")
-"""Without one of these a TLS certificate cannot serve."""
+"""A TLS certificate is unusable without one of these."""
 _OURS: Final = frozenset({names.METRICS_PAIR.name, names.METRICS_TRUST.name})
-"""Our names without a slash."""
+"""Those of our names that have no slash."""
 
 
 def without_private_parts(body: bytes) -> bytes:
@@ -51,10 +51,10 @@ def strip(secret: Secret) -> None:
 
 
 def with_private_parts(body: bytes, ours: bytes) -> bytes:
-    """A replied Secret with the private parts of the one that we hold under its name.
+    """A Secret of a reply with the private parts of the one that we hold under its name.
 
-    What the extension has set itself stays. A private key goes with the certificate that it is
-    for: where the extension has replaced the certificate of a Secret, the key is not put back.
+    What the extension has set itself stays. If the extension has replaced the certificate of a
+    Secret, the private key is not restored, because it belongs to the old certificate.
     """
     found, own = Secret.FromString(body), Secret.FromString(ours)
     kind = found.WhichOneof("type")
@@ -76,7 +76,7 @@ def _put_back(target: common_pb2.TlsCertificate, ours: common_pb2.TlsCertificate
 
 
 class Taken(NamedTuple):
-    """What becomes of the Secrets that are different in an answer."""
+    """The changed Secrets of an answer, checked."""
 
     secrets: Mapping[str, bytes | None]
     """By name, with their private parts; None where nothing is served."""
@@ -85,8 +85,8 @@ class Taken(NamedTuple):
 
 
 def taken(found: Iterable[Secret], held: Mapping[str, bytes]) -> Taken:
-    """Those of them that may be served; `held` are those that the extension was asked about, with
-    their private parts."""
+    """Checks the changed Secrets; `held` are those that the extension was asked about, with their
+    private parts."""
     secrets: dict[str, bytes | None] = {}
     refused: list[tuple[str, str]] = []
     added = 0
@@ -111,7 +111,8 @@ def taken(found: Iterable[Secret], held: Mapping[str, bytes]) -> Taken:
 
 
 def put_back(body: bytes, ours: bytes | None) -> bytes | None:
-    """A Secret of which no private parts were kept; None if it cannot serve without them."""
+    """A Secret that was stored without private parts, with those of `ours`; None if it is
+    unusable."""
     found = body if ours is None else with_private_parts(body, ours)
     return found if _can_serve(Secret.FromString(found)) else None
 
@@ -152,7 +153,7 @@ def _verifies(found: Secret) -> bool:
 
 
 def _foreign(found: Secret) -> Iterator[str]:
-    """What is read where Envoy runs, beside the authorities that are there."""
+    """References to files or variables of Envoy's machine, other than its authorities."""
     rest = Secret()
     rest.CopyFrom(found)
     if rest.HasField("validation_context"):

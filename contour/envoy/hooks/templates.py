@@ -1,9 +1,9 @@
 """The template of a listener: what extensions are asked about it, and what they must not answer.
 
-A listener is asked about once, however many filter chains it has: with its head and one chain,
-which has what all its chains for HTTP have in common (`contour.envoy.answered`). Extensions see our
-filters, whose order relative to theirs they choose, but ours have to come back as they were. What
-the answer refers to has to be there, and nothing may lead requests past what is ours.
+There is one question about a listener, however many filter chains it has. It contains the head and
+one chain, with what all its HTTP chains have in common (`contour.envoy.answered`). Extensions see
+our filters and choose the order of theirs relative to them, but must return ours unchanged. What
+the answer refers to must exist, and nothing may lead requests past our filters.
 """
 
 from collections.abc import Container, Iterable, Iterator, Sequence
@@ -24,11 +24,11 @@ from contour.envoy.policy import Downstream
 from dag import nodes
 
 MOST_BYTES = 128 << 10
-"""Of an answer: each filter chain of the listener holds a copy."""
+"""The size limit of an answer: each filter chain of the listener holds a copy."""
 
 
 def template(node: nodes.Listener, policy: Downstream, *, is_quic: bool) -> bytes:
-    """A listener for HTTP as extensions see it."""
+    """An HTTP listener as extensions see it."""
     head = quic.head(node, None) if is_quic else listeners.head(node, policy, {})
     result = pb.Listener.FromString(head)
     del result.filter_chains[:]
@@ -49,22 +49,25 @@ class Allowed(NamedTuple):
     """What an answer may say."""
 
     clusters: Container[str]
-    """What it may name: what the template names (`clusters`), and what extensions have added."""
+    """The clusters that it may name: those of the template, and those that extensions have
+    added."""
     is_scoped: bool
-    """The hosts of the listener are spread over tables, to which scopes lead."""
+    """Whether the hosts of the listener are spread over several RouteConfigurations, to which
+    scopes lead."""
 
 
 class Checked(NamedTuple):
     """An answer that has been checked."""
 
     body: bytes | None
-    """What may be served; None: nothing of it."""
+    """What may be served of it; None: nothing."""
     refused: tuple[str, ...] = ()
     """Why the answer, or a filter in it, is not served."""
 
 
 def checked(asked: bytes, answer: bytes, allowed: Allowed) -> Checked:
-    """An answer without what can do nothing there, or the reason why none of it is served."""
+    """An answer without filters that would have no effect, or the reason why none of it is
+    served."""
     if len(answer) > MOST_BYTES:
         return Checked(None, (f"answers {len(answer)} bytes, of which {MOST_BYTES} are allowed",))
     before, after = pb.Listener.FromString(asked), pb.Listener.FromString(answer)
@@ -137,7 +140,7 @@ Filter = listener_components_pb2.ListenerFilter | hcm_pb2.HttpFilter
 
 
 def _ours(what: str, before: Sequence[Filter], after: Sequence[Filter]) -> Iterator[str]:
-    """Filters that were there have to be there, as they were and in their order."""
+    """Refuses an answer in which our filters are missing, changed or in another order."""
     names = {it.name for it in before}
     found = [it for it in after if it.name in names]
     for missing in sorted(names - {it.name for it in found}):
@@ -194,9 +197,9 @@ _PREFIX = "contour."
 
 
 def _without_idle_filters(found: pb.Listener, allowed: Allowed) -> Checked:
-    """Left out is a filter that routes are to enable: behind scopes no route is known when Envoy
-    decides which filters a request passes, so that it would never run. Hosts that need it are
-    closed, because no listener has it."""
+    """Removes filters that are disabled until a route enables them: with scopes, no route is known
+    when Envoy decides which filters a request passes, so such a filter would never run. Hosts that
+    need it are closed, because no listener has it."""
     manager = _manager(found)
     assert manager is not None, "it has been checked"
     idle = [it for it in manager.http_filters if it.disabled]

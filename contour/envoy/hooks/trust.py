@@ -1,10 +1,10 @@
 """What a host that comes back from extensions must not say.
 
-It is read as a whole, also inside the `Any` of filters whose types we know. A cluster that its own
-routes do not lead to may go at any time, so naming one closes the route; so does a header that
-chooses the cluster. A filter that no chain has would not run, and what it guards would be open. No
-reply may touch what is Contour's own: guards that the host has, the header that finds its table.
-What is well-formed here may still be refused by Envoy: its part is quarantined as any other.
+The whole answer is checked, also the content of `Any` if its type is known. A cluster that the
+host's own routes do not lead to may be removed at any time, so naming one closes the route; so does
+choosing the cluster by a header. A filter that no chain has would not run, so what it guards would
+be open. No reply may change what is Contour's own: the guards of the host, the header that finds
+its table. Envoy may still refuse what is accepted here: then the part is quarantined as any other.
 """
 
 from collections.abc import Collection, Container, Iterator, Mapping
@@ -26,9 +26,10 @@ class Allowed(NamedTuple):
     filters: Container[str]
     """Filters that its listener has, and that it may configure."""
     taken: Collection[str]
-    """Filters that its author has told something: what they are told is not for extensions."""
+    """Filters that its author has configured: extensions must not configure them."""
     guarded: Mapping[str, bytes]
-    """What the routes that have guards of their own take (a RouteMatch): they have to come back."""
+    """The RouteMatch of each route that has guards of its own: the answer must contain these
+    routes."""
 
 
 class Refusal(NamedTuple):
@@ -40,12 +41,12 @@ class Refusal(NamedTuple):
 
 
 INSTALLED = frozenset(it.name for it in slots.SLOTS)
-"""The filters that every chain has and that routes can tell something."""
+"""The filters that every chain has and that routes can configure."""
 
 
 def closed(body: bytes, asked: bytes, allowed: Allowed) -> tuple[bytes, tuple[Refusal, ...]]:
-    """The host with what is refused closed (500), and why. What is in it as it was asked about is
-    ours."""
+    """The host with its refused parts closed (500), and the reasons. Routes that are as they were
+    in the question are not checked, because they are ours."""
     host = pb.VirtualHost.FromString(body)
     ours = {it.name: it for it in pb.VirtualHost.FromString(asked).routes}
     whole = next(_host_refusals(host, allowed), None)
@@ -82,7 +83,8 @@ def _host_refusals(host: pb.VirtualHost, allowed: Allowed) -> Iterator[str]:
 
 
 def _missing(host: pb.VirtualHost, guarded: Mapping[str, bytes]) -> Iterator[str]:
-    """A wider route would take requests that the author guards."""
+    """Refuses an answer that leaves out or changes a guarded route: a wider route would take its
+    requests."""
     matches = {it.name: it.match for it in host.routes}
     for name, match in guarded.items():
         if name not in matches:
@@ -92,8 +94,8 @@ def _missing(host: pb.VirtualHost, guarded: Mapping[str, bytes]) -> Iterator[str
 
 
 def refusals(found: Message, clusters: Container[str], otherwise: str) -> Iterator[str]:
-    """What no reply may say, wherever: what is Contour's own, and the names of clusters other than
-    these; `otherwise` ends the sentence about such a cluster."""
+    """The reasons to refuse any part of a reply: it uses what is Contour's own, or names other
+    clusters than these; `otherwise` ends the sentence about such a cluster."""
     for it in messages(found):
         yield from _own(it)
         yield from _clusters(it, clusters, otherwise)
@@ -178,7 +180,8 @@ def messages(found: Message, depth: int = 0) -> Iterator[Message]:
 
 
 def _unpacked(found: any_pb2.Any) -> Message | None:
-    """What is inside; None if its type is not known here: whether it can be, Envoy decides."""
+    """The content of an `Any`; None if its type is not known here, which Envoy then has to
+    check."""
     known = definitions.of(found.type_url.rpartition("/")[2])
     if known is None:
         return None
@@ -186,7 +189,7 @@ def _unpacked(found: any_pb2.Any) -> Message | None:
     try:
         result.ParseFromString(found.value)
     except DecodeError:
-        return None  # the client has read it before: it does not happen
+        return None  # cannot happen: the client has decoded it before
     return result
 
 

@@ -1,8 +1,8 @@
-"""What EnvoyPatchPolicies make of what Envoy is told.
+"""Applies EnvoyPatchPolicies to Envoy's configuration.
 
 - `documents`: resources as JSON, and back.
 - `applying`: the patches of one place, policy by policy.
-- `places`: what of a listener, a virtual host or a cluster must stay, so that it can be served.
+- `places`: which fields of a listener, virtual host or cluster must stay, so that it can be served.
 - `layers`: what is served where a patch is refused.
 
 Which patch is for which place is decided in `dag.patches`; they are applied after the extensions.

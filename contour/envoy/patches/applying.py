@@ -1,7 +1,7 @@
 """The patches of one place, applied policy by policy.
 
-A policy changes a place as a whole or not at all: with the first operation that cannot be applied,
-or a result that is no valid resource, all of it is left out there.
+A policy is applied to a place completely or not at all: if one operation cannot be applied, or the
+result is not a valid resource, the policy is left out there.
 """
 
 import copy
@@ -22,13 +22,13 @@ from dag.patches.policies import Operation, Patch
 from dag.patches.status import Failure
 
 MOST_BYTES = 1 << 20
-"""Of a document; a listener's template has some 10 KB."""
+"""The size limit of a document; a listener's template has some 10 KB."""
 MOST_PLACES = 256
-"""That one JSONPath may find."""
+"""The number of places that one JSONPath may find."""
 
 
 class Kind(NamedTuple):
-    """What is patched."""
+    """A kind of resource that can be patched."""
 
     message: Callable[[], Message]
     """An empty one."""
@@ -39,20 +39,20 @@ class Kind(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """What a policy has made of a resource."""
+    """A resource after a policy."""
 
     policy: NamespacedName
     body: bytes
 
 
 class Patched(NamedTuple):
-    """What became of a resource."""
+    """A resource after all policies."""
 
     layers: tuple[Layer, ...] = ()
-    """After each policy that was applied; the last one is what is wanted."""
+    """The resource after each policy that was applied; the last one is what is served."""
     failures: tuple[Failure, ...] = ()
     plain: bytes = b""
-    """Before the first of them."""
+    """The resource before the first of them."""
 
 
 class _FailedError(Exception):
@@ -94,7 +94,7 @@ def _after(kind: Kind, body: bytes, patch: Patch) -> bytes:
 
 
 def _operated(kind: Kind, document: object, it: Operation) -> object:
-    """The document after one operation, at each place that it is about."""
+    """The document after one operation, which may apply to several places."""
     for step in _steps(kind, document, it):
         try:
             jsonpatching.check(step)
@@ -124,14 +124,14 @@ def _paths(kind: Kind, document: object, number: int, found: PatchOperation) -> 
         yield kind.pointer(found.path)
         return
     places = _found(document, number, found.json_path)
-    # The last first: to remove an entry moves those behind it.
+    # The last first, because removing an entry moves those behind it.
     for place in reversed(places):
         yield place + (found.path or "")
 
 
 def _found(document: object, number: int, expression: str) -> list[str]:
     """The places that a JSONPath finds, in the order of the document."""
-    # They cost each start 24 ms, and few policies have one.
+    # Importing them takes 24 ms, and few policies have a JSONPath.
     from jsonpath import JSONPathError  # noqa: PLC0415
 
     from contour.envoy.patches import jsonpaths  # noqa: PLC0415

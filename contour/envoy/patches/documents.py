@@ -1,6 +1,6 @@
-"""Resources as JSON, as patches see them, and back.
+"""Converts resources to JSON for patches, and back.
 
-Fields have the names of the protobuf definitions; what is in an `Any` stands beside its `@type`.
+Fields have the names of the protobuf definitions; the fields of an `Any` are next to its `@type`.
 """
 
 from google.protobuf import json_format
@@ -12,7 +12,7 @@ from crds.raw import Raw
 
 
 class UnreadableError(Exception):
-    """A document is no valid resource, or a resource cannot be written as JSON."""
+    """A document is not a valid resource, or a resource cannot be written as JSON."""
 
 
 def written(message: Message) -> Raw:

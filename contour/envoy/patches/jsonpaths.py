@@ -1,11 +1,11 @@
-"""JSONPath (RFC 9535) of users, with a bound on what one expression may cost.
+"""Evaluates users' JSONPath expressions (RFC 9535), with a limit on the cost of each.
 
 The library would match regular expressions with Python's backtracking engine, and follow
-`$..*..*..*` for hours. Here they are RE2, and each evaluation may take so many steps. They are
-counted before they are made, by the size of what a segment, a comparison or a regular expression is
-about to look at.
+`$..*..*..*` for hours. Here RE2 is used, and the steps of an evaluation are limited. Steps are
+counted before they are taken, by the size of what a segment, a comparison or a regular expression
+will look at.
 
-Imported where an expression is evaluated, for the library costs each start 24 ms.
+Import it only where an expression is evaluated, since importing the library takes 24 ms.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,11 +24,11 @@ from crds.raw import Raw, is_list, is_mapping
 from dag.values import regexes
 
 MOST_STEPS = 50_000
-"""Of one evaluation: some 0.2 s. Of a virtual host with 1,000 routes, `$..*` takes
-10,000."""
+"""The limit for one evaluation, some 0.2 s. In a virtual host with 1,000 routes, `$..*` takes
+10,000 steps."""
 
 _CHARACTERS = 100
-"""Of a text, to a step."""
+"""The characters of a text that count as one step."""
 
 Place = tuple[int | str, ...]
 """The keys and indices that lead to a node."""
@@ -73,7 +73,7 @@ def _width(value: object) -> int:
 
 
 class _Environment(JSONPathEnvironment):
-    """The library's, for one evaluation."""
+    """The library's environment, for one evaluation."""
 
     def __init__(self) -> None:
         self.steps = _Steps()
@@ -90,7 +90,7 @@ class _Environment(JSONPathEnvironment):
         return super().compare(left, operator, right)
 
     def counted(self, segment: JSONPathSegment) -> JSONPathSegment:
-        """The segment, which counts the steps that it takes."""
+        """A segment that counts the steps that it takes."""
         if isinstance(segment, JSONPathRecursiveDescentSegment):
             return _Descendants(self.steps, segment)
         return _Children(self.steps, segment)

@@ -1,7 +1,7 @@
-"""What is served where Envoy refuses what a patch makes: the same without the last policy.
+"""What is served if Envoy refuses a patched resource: the same without the last policy.
 
-So the parts of a patched resource are a stack: each says what stands in for it. Only its policy is
-told that it is refused, for nobody else loses anything by that.
+So each part of a patched resource is a stack: each layer names the part that replaces it. Only the
+status of its policy shows the refusal, because nothing else is lost.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from dag.problems.patches import KIND
 
 
 def stacked(plain: resources.Part, layers: Iterable[Layer]) -> resources.Part:
-    """A part as all policies want it; `plain` is as it is without them."""
+    """A part after all policies; `plain` is the part without them."""
     found = plain
     for it in layers:
         if it.body != found.body:
@@ -26,5 +26,5 @@ def stacked(plain: resources.Part, layers: Iterable[Layer]) -> resources.Part:
 def layered(
     upper: resources.Part, policy: NamespacedName, below: resources.Part | None
 ) -> resources.Part:
-    """A part as a policy wants it, over what it was before."""
+    """A part after one policy, which falls back to the part before it."""
     return replace(upper, origins=(ObjectRef(KIND, *policy),), without=below)

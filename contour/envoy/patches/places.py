@@ -1,7 +1,7 @@
-"""What can be patched, and what of it must stay so that it can be served.
+"""The resources that can be patched, and which fields must stay so that they can be served.
 
-Patches may change what guards requests: whoever may write them has the power over the fleet. What
-stays is by what a resource is found, and what it is cut into parts by.
+Patches may change guards: their authors have full power over the fleet. The fields that must stay
+are those by which a resource is found and divided into parts.
 """
 
 from envoy.config.cluster.v3 import cluster_pb2
@@ -34,7 +34,7 @@ HOST = Kind(route_pb.VirtualHost, _host_refusal, _same)
 
 
 def host(body: bytes, patches: tuple[Patch, ...]) -> Patched:
-    """A RouteConfiguration of which nothing but one host is filled in, after all its patches."""
+    """A RouteConfiguration with nothing but one host, after all its patches."""
     inner = route_pb2.RouteConfiguration.FromString(body).virtual_hosts[0]
     found = applying.applied(HOST, encoding.encoded(inner), patches)
     layers = (it._replace(body=_table(it.body)) for it in found.layers)
@@ -59,7 +59,7 @@ def _cluster_refusal(before: Message, after: Message) -> str:
 
 
 def cluster_name(body: bytes) -> str:
-    """What a cluster is called."""
+    """The name of a cluster."""
     return cluster_pb2.Cluster.FromString(body).name
 
 
@@ -70,8 +70,8 @@ _DEFAULT_CHAIN = "/default_filter_chain"
 
 
 def _listener_pointer(pointer: str) -> str:
-    """The one chain of a template has the place of the default one, too, as where Envoy Gateway
-    puts that of a plain listener."""
+    """The only chain of a template can also be addressed as the default chain, where Envoy Gateway
+    puts the chain of a plain listener."""
     if pointer == _DEFAULT_CHAIN or pointer.startswith(f"{_DEFAULT_CHAIN}/"):
         return f"/filter_chains/0{pointer.removeprefix(_DEFAULT_CHAIN)}"
     return pointer
