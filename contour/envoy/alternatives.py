@@ -1,7 +1,7 @@
-"""The tracked queries behind HTTP/3: a UDP listener beside each HTTPS listener, if wanted.
+"""The tracked queries for HTTP/3: a UDP listener beside each HTTPS listener, if enabled.
 
-It has a chain and a name for each host that can be asked so; other names reach nobody there. That
-hosts say so in their answers is in `routing`. Elsewhere: the messages (`quic`).
+It has a chain and a server name for each host that supports HTTP/3; connections for other names are
+closed. Elsewhere: the `alt-svc` header of hosts (`routing`), the messages (`quic`).
 """
 
 from collections.abc import Iterable
@@ -67,7 +67,7 @@ def chain(view: View, key: ChainKey) -> Pieces | None:
 
 @query
 def exact_name(view: View, key: nodes.HostKey) -> Pieces | None:
-    """How an exact host leads to its chain."""
+    """The entry that leads from an exact host name to its chain."""
     found = view.ask(hosts.secure_host, key)
     at = nodes.ListenerKey(key.fleet, key.listener)
     if found is None or key.host.startswith("*") or not _is_open(view, at):
@@ -79,7 +79,7 @@ def exact_name(view: View, key: nodes.HostKey) -> Pieces | None:
 
 @query
 def exact_names(view: View, key: nodes.ListenerKey) -> Pieces | None:
-    """What the map of exact names looks at; kept while there is one."""
+    """The input of the map of exact names; kept while there is an entry."""
     if not _is_open(view, key):
         return None
     return (resources.Change(_name(key.name), "names", resources.part(server_names.exact_input())),)
@@ -87,7 +87,7 @@ def exact_names(view: View, key: nodes.ListenerKey) -> Pieces | None:
 
 @query
 def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
-    """How hosts with a wildcard lead to their chains."""
+    """The entries that lead from wildcard hosts to their chains."""
     if not _is_open(view, key):
         return None
     found = [

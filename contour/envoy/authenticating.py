@@ -1,7 +1,7 @@
-"""The tracked queries behind the keys and passwords that filters are told by ECDS.
+"""The tracked queries for the keys and passwords that filters get by ECDS.
 
-Every fleet has the configuration, also while nobody uses it: filter chains wait for it. What a
-SecurityPolicy knows is in it while the policy applies to a route.
+Every fleet has the configuration, even while no route uses it, because filter chains wait for it.
+The keys and passwords of a SecurityPolicy are in it while the policy applies to a route.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ _RESOURCE = names.extension(authentication.NAME)
 
 
 class PolicyKey(NamedTuple):
-    """A SecurityPolicy, as a fleet knows it."""
+    """A SecurityPolicy that applies to a route of a fleet."""
 
     fleet: str
     source: ObjectRef

@@ -1,7 +1,7 @@
-"""How TLS is terminated or passed on: one filter chain for all hosts with equal settings.
+"""How TLS is terminated or passed through: one filter chain for all hosts with equal settings.
 
-A chain is named by what it is made of, so no change of a host touches it; the certificate comes by
-SDS, so neither does its renewal. Which name leads to which chain: `server_names`.
+A chain is named by its content, so a change of a host never changes it; neither does the renewal of
+a certificate, which comes by SDS. Which server name leads to which chain: `server_names`.
 """
 
 from collections.abc import Iterable
@@ -27,12 +27,12 @@ Filter = tuple[str, Message]
 """A network filter: its name and its configuration."""
 
 DEFAULT = "default"
-"""The chain of connections that name no host we know. Names of the others contain slashes."""
+"""The chain of connections without a known server name. Names of the others contain slashes."""
 _PROTOCOLS = {"HTTP/2": "h2", "HTTP/1.1": "http/1.1"}
 
 
 def http(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
-    """A Listener of which nothing but a chain that speaks HTTP is filled in."""
+    """A Listener with nothing but a chain for HTTP."""
     policy = policy._replace(traffic=tls.traffic)
     if name == DEFAULT:
         manager = connection_manager.default(listener, policy, tls)
@@ -47,7 +47,7 @@ def http(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
 def stream(
     name: str, tls: nodes.Tls | None, filters: Iterable[Filter], policy: Downstream
 ) -> bytes:
-    """A Listener of which nothing but a chain for a stream is filled in; perhaps encrypted."""
+    """A Listener with nothing but a chain for a stream, with or without TLS."""
     terms = None
     if tls is not None:
         terms = _Terms(termination(tls, policy, is_http=False), policy.timeouts.tls_handshake)
@@ -59,7 +59,7 @@ def stream(
 
 
 class _Terms(NamedTuple):
-    """How TLS is terminated, and how many seconds a client may take for it (0: any time)."""
+    """How TLS is terminated, and how many seconds the handshake may take (0: no limit)."""
 
     tls: tls_pb2.DownstreamTlsContext
     handshake: float
@@ -68,7 +68,7 @@ class _Terms(NamedTuple):
 def _begun(
     name: str, terms: _Terms | None
 ) -> tuple[listener_pb2.Listener, listener_components_pb2.FilterChain]:
-    """A Listener with one chain, whose filters are to be added."""
+    """A Listener with one chain without filters."""
     result = listener_pb2.Listener()
     chain = result.filter_chains.add(name=name)
     if terms is not None:
@@ -81,7 +81,7 @@ def _begun(
 def termination(
     tls: nodes.Tls, policy: Downstream, *, is_http: bool = True
 ) -> tls_pb2.DownstreamTlsContext:
-    """The terms of TLS, whatever it runs on."""
+    """The TLS settings, for TCP and for QUIC."""
     result = tls_pb2.DownstreamTlsContext()
     shared = result.common_tls_context
     tls_parameters.write_parameters(
@@ -107,7 +107,8 @@ def termination(
 
 
 def _write_clients(target: tls_pb2.DownstreamTlsContext, node: nodes.ClientValidation) -> None:
-    """Without a bundle and without leave to accept any certificate, none is good enough."""
+    """Fills in the validation of client certificates: without authorities, and unless any
+    certificate is accepted, all are refused."""
     target.require_client_certificate.value = not node.is_optional
     checks = common_pb2.CertificateValidationContext(
         only_verify_leaf_cert_crl=node.only_leaf_revocations,

@@ -1,6 +1,6 @@
-"""How clients of a listener are taken, where a ClientTrafficPolicy says it: over what is usual.
+"""The settings of a ClientTrafficPolicy for the clients of a listener, instead of the defaults.
 
-Written last, over what extensions made of a listener: the policy is its owner's word.
+They are written last, after the changes of extensions, because the owner of the listener decides.
 """
 
 from collections.abc import Iterable, Iterator
@@ -48,7 +48,7 @@ Pb = pb.HttpConnectionManager
 
 
 def handshake(policy: Downstream) -> float:
-    """The seconds that a client may take to negotiate TLS."""
+    """The seconds that a client may take for the TLS handshake."""
     traffic = policy.traffic
     if traffic is None or traffic.tls_handshake is None:
         return policy.timeouts.tls_handshake
@@ -58,7 +58,7 @@ def handshake(policy: Downstream) -> float:
 def limit(
     stat_prefix: str, node: nodes.OpenConnections | None
 ) -> Iterator[tuple[str, connection_limit_pb2.ConnectionLimit]]:
-    """The filter that closes connections which are too many; none if there is no limit."""
+    """The filter that closes connections above the limit; none if there is no limit."""
     if node is None:
         return
     content = connection_limit_pb2.ConnectionLimit(stat_prefix=stat_prefix)
@@ -80,7 +80,7 @@ def write_limit(
 
 
 def write_sockets(target: listener_pb2.Listener, node: nodes.Sockets) -> None:
-    """Fills in how connections of a port are taken."""
+    """Fills in the settings for connections of a port."""
     if node.buffer_limit is not None:
         target.per_connection_buffer_limit_bytes.value = node.buffer_limit
     if node.accepts_per_event is not None:
@@ -141,7 +141,7 @@ def _proxy_protocol(
 
 
 def write_manager(target: Pb, node: nodes.ClientTraffic) -> None:
-    """Fills in how requests of a chain are read."""
+    """Fills in the settings for requests of a chain."""
     if node.address is not None:
         _write_address(target, node.address)
     _write_paths(target, node)
@@ -218,7 +218,7 @@ def _write_headers(target: Pb, node: nodes.ClientTraffic) -> None:
         added = extension_pb2.TypedExtensionConfig(name="contour.requests")
         changed = early_pb2.HeaderMutation(mutations=_mutations(node.requests))
         added.typed_config.CopyFrom(encoding.packed(changed))
-        # Ours are the last: they name the table in which a request is looked for.
+        # Ours are the last: they name the table of a request.
         del target.early_header_mutation_extensions[:]
         target.early_header_mutation_extensions.extend([added, *kept])
 

@@ -1,8 +1,9 @@
-"""Where requests go, as Envoy clusters: Service ports, extensions, servers of JWT keys.
+"""Envoy clusters for the destinations of requests: Service ports, extensions, servers of JWT keys.
 
-Endpoints come by EDS and are never part of a cluster; names of other machines (ExternalName, JWKS)
-are resolved by Envoy. Panic mode is off, as in Contour: with no healthy endpoint a request fails
-instead of going to a sick one. Elsewhere: TLS (`upstream_tls`), health and limits (`resilience`).
+Endpoints come by EDS and are never part of a cluster; external names (ExternalName, JWKS) are
+resolved by Envoy. Panic mode is off, as in Contour: without a healthy endpoint a request fails
+instead of going to an unhealthy one. Elsewhere: TLS (`upstream_tls`), health and limits
+(`resilience`).
 """
 
 from envoy.config.cluster.v3 import cluster_pb2 as pb
@@ -104,7 +105,8 @@ def _write_eds(target: pb.Cluster, name: str) -> None:
 def _write_dns(
     target: pb.Cluster, name: str, address: nodes.DnsAddress, family: policies.DnsLookupFamily
 ) -> None:
-    """Resolved by Envoy; a silent name server must not hold up the other clusters."""
+    """Fills in a cluster that Envoy resolves; a name server that does not answer must not delay the
+    other clusters."""
     is_logical = family == "all"
     target.type = pb.Cluster.LOGICAL_DNS if is_logical else pb.Cluster.STRICT_DNS
     target.dns_lookup_family = _FAMILIES[family]
@@ -130,7 +132,7 @@ def _write_connections(
 def _options(
     node: nodes.Cluster | nodes.ExtensionCluster, every: nodes.Upstreams
 ) -> http_protocol_options_pb2.HttpProtocolOptions | None:
-    """Which HTTP is spoken and how long; None where that is HTTP/1.1 as Envoy does it."""
+    """The HTTP version and timeouts; None for HTTP/1.1 with Envoy's defaults."""
     result = http_protocol_options_pb2.HttpProtocolOptions()
     own = _connections(node)
     common = result.common_http_protocol_options
@@ -189,7 +191,7 @@ def _write_http1(target: protocol_pb2.Http1ProtocolOptions, own: nodes.Connectio
 def _write_http2(
     target: protocol_pb2.Http2ProtocolOptions, own: nodes.Http2 | None, every: nodes.Upstreams
 ) -> None:
-    """Speaks HTTP/2, with what a backend may send ahead if that is said."""
+    """Fills in HTTP/2, with the flow control windows if they are set."""
     target.SetInParent()
     if every.stream_window is not None:
         target.initial_stream_window_size.value = every.stream_window
@@ -200,8 +202,8 @@ def _write_http2(
 
 
 def _offers(node: nodes.Cluster | nodes.ExtensionCluster) -> tuple[str, ...]:
-    """The protocols that TLS offers the backend; that of the client, if it is to be that, is
-    Envoy's to offer."""
+    """The ALPN protocols for a backend; none if the client's protocol is used, which Envoy then
+    offers itself."""
     own = _connections(node)
     if own.follows_client:
         return ()

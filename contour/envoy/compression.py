@@ -1,4 +1,4 @@
-"""Answers are compressed for clients that can read that."""
+"""Compresses responses for clients that accept it."""
 
 from envoy.extensions.compression.brotli.compressor.v3 import brotli_pb2
 from envoy.extensions.compression.gzip.compressor.v3 import gzip_pb2

@@ -1,6 +1,6 @@
-"""Filters that run only for requests with certain headers or hosts; Envoy looks at these by itself.
+"""Filters that run only for requests with certain headers or hosts, which Envoy itself matches.
 
-Most requests do not have them, and a script would cost each of them more than all else it needs.
+Most requests do not match, and a script would cost each of them more than all other filters.
 """
 
 import re
@@ -18,7 +18,7 @@ from dag.values import hostnames
 
 
 class HeaderPattern(NamedTuple):
-    """A header, and an RE2 expression that its whole value matches."""
+    """A header, and an RE2 expression for its whole value."""
 
     header: str
     expression: str
@@ -34,10 +34,10 @@ def only_if(patterns: tuple[HeaderPattern, ...], content: Message) -> Message:
 
 
 def for_host(host: str, exceptions: Sequence[str], content: Message) -> Message:
-    """A filter that runs for the requests for a host but not for those for hosts within it.
+    """A filter that runs for requests for a host, but not for its subdomains.
 
-    It runs for whatever Envoy may take for the host, which ignores all that follows the last
-    colon, and reads brackets as an address.
+    It runs for every spelling of the host that Envoy accepts, which ignores everything after the
+    last colon, and takes brackets for an address.
     """
     if host == hostnames.EVERY and not exceptions:
         return content
@@ -66,7 +66,7 @@ def _begun(content: Message) -> pb.ExtensionWithMatcher:
 
 
 def _skipped(target: pb.ExtensionWithMatcher) -> matcher_pb2.Matcher.MatcherList.Predicate:
-    """Adds a condition, to be filled in, under which the filter does not run."""
+    """Adds an empty condition, to be filled in, under which the filter does not run."""
     added = target.xds_matcher.matcher_list.matchers.add()
     added.on_match.action.name = "skip"
     added.on_match.action.typed_config.CopyFrom(encoding.packed(skip_action_pb2.SkipFilter()))

@@ -1,8 +1,8 @@
-"""How a connection's requests are read before they are routed.
+"""The HTTP connection manager: how requests of a connection are read before they are routed.
 
-Hardened as Envoy's guide "Configuring Envoy as an edge proxy" asks: what reaches a route is the
-normal form of its path, and limits hold for clients that have not shown who they are. Where
-Contour's value is stricter or its users rely on it, it is Contour's.
+It is hardened as in Envoy's guide "Configuring Envoy as an edge proxy": paths are normalized before
+they are routed, and there are limits for unauthenticated clients. Contour's value is used where it
+is stricter or its users rely on it.
 """
 
 from collections.abc import Iterable
@@ -24,10 +24,11 @@ _HEADERS = 256
 """Browsers keep up to 180 cookies for a site and send each as a field of its own (RFC 9113, section
 8.2.3). Envoy's own limit is 100; that of 60 KiB for all fields holds as well."""
 _STREAM_WINDOW = 1024 * 1024
-"""Bytes. A client sends no more of a request in a round trip: with 64 KiB, as in Envoy's guide, an
-upload over 100 ms gets 0.6 MB/s, with this 10."""
+"""Bytes of a request that a client can send per round trip. With 64 KiB, as in Envoy's guide, an
+upload over 100 ms gets 0.6 MB/s; with this value, 10 MB/s."""
 _CONNECTION_WINDOW = 4 * _STREAM_WINDOW
-"""Bytes: what a client can have Envoy keep. So few uploads that rest do not stop the others."""
+"""Bytes that a client can make Envoy buffer: large enough that a few stalled uploads do not stop
+the others."""
 
 Pb: TypeAlias = pb.HttpConnectionManager
 
@@ -40,7 +41,7 @@ def plain(listener: str, policy: Downstream) -> Pb:
 
 
 def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
-    """For TLS connections that named a host we know."""
+    """For TLS connections with a known server name."""
     result = _hardened(listener, policy, http_filters.secure(listener, policy, tls))
     result.access_log.extend(logs.access_logs(policy.edge.https_log))
     _write_client(result, tls.clients)
@@ -48,7 +49,7 @@ def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
 
 
 def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
-    """For TLS connections that named no host we know."""
+    """For TLS connections without a known server name."""
     result = _hardened(listener, policy, http_filters.default(listener, policy, tls))
     result.access_log.extend(logs.access_logs(policy.edge.https_log))
     _write_client(result, tls.clients)
@@ -56,7 +57,7 @@ def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Pb:
 
 
 def shared(listener: str, policy: Downstream, *, is_secure: bool) -> Pb:
-    """What is the same for all connections of a listener: no tables, and no scripts."""
+    """What is the same for all connections of a listener: without routes and scripts."""
     result = _hardened(listener, policy, http_filters.shared(policy))
     edge = policy.edge
     result.access_log.extend(logs.access_logs(edge.https_log if is_secure else edge.http_log))
@@ -67,7 +68,7 @@ _HOST = "%REQ(:AUTHORITY)%"
 
 
 def _routed(target: Pb, listener: str, policy: Downstream, said: str) -> Pb:
-    """Where routes come from: tables, by what is said of a request, or the one."""
+    """Fills in the source of routes: scoped RouteConfigurations, or the only one."""
     if policy.sharded:
         shards.write_scopes(target, listener, said)
     else:
@@ -77,7 +78,8 @@ def _routed(target: Pb, listener: str, policy: Downstream, said: str) -> Pb:
 
 
 def _write_client(target: Pb, node: nodes.ClientValidation | None) -> None:
-    """What backends are told of the client's certificate; what clients say of it is dropped."""
+    """Fills in what backends are told about the client's certificate; headers of clients about it
+    are removed."""
     if node is None or node.forward is None:
         return
     target.forward_client_cert_details = Pb.SANITIZE_SET
@@ -147,7 +149,7 @@ def _codec(policy: Downstream) -> Pb.CodecType.ValueType:
 
 
 def _write_http2(target: protocol_pb2.Http2ProtocolOptions, edge: nodes.Edge) -> None:
-    """Fills in what a client may have open and send ahead."""
+    """Fills in how many streams a client may open, and its flow control windows."""
     stream = edge.stream_window or _STREAM_WINDOW
     target.max_concurrent_streams.value = edge.max_concurrent_streams or _STREAMS
     target.initial_stream_window_size.value = stream

@@ -1,8 +1,8 @@
-"""The tracked query behind certificates, authorities, secrets of logins and credentials.
+"""The tracked query for certificates, authorities, secrets of logins and credentials.
 
-They live while a chain, cluster or host demands them. One that cannot serve has no answer; then
-Envoy refuses the connections that need it. So it does while extensions have not answered for it;
-one that was served before stays as it was until then.
+They exist while a chain, cluster or host demands them. An unusable one has no answer; then Envoy
+refuses the connections that need it. The same holds while extensions have not answered about it,
+unless it was served before: then it stays as it was.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -27,21 +27,21 @@ Pieces = tuple[resources.Change, ...]
 
 
 class SecretKey(NamedTuple):
-    """A certificate, as a fleet has it."""
+    """A certificate of a fleet."""
 
     fleet: str
     secret: NamespacedName
 
 
 class TrustKey(NamedTuple):
-    """Authorities, as a fleet has them."""
+    """Authorities of a fleet."""
 
     fleet: str
     trust: nodes.Trust
 
 
 class LoginKey(NamedTuple):
-    """A secret of the logins of a policy, as a fleet has it."""
+    """A secret of the logins of a policy, for a fleet."""
 
     fleet: str
     source: ObjectRef
@@ -49,19 +49,19 @@ class LoginKey(NamedTuple):
 
 
 class InjectedKey(NamedTuple):
-    """What an HTTPRouteFilter puts into requests, as a fleet has it."""
+    """The credential of an HTTPRouteFilter, for a fleet."""
 
     fleet: str
     source: ObjectRef
 
 
 CredentialKey: TypeAlias = SecretKey | TrustKey | LoginKey | InjectedKey | FleetKey
-"""For a fleet as a whole there are the authorities of its Envoys' own machines."""
+"""A FleetKey stands for the system authorities of the machine on which an Envoy runs."""
 
 
 @query
 def credential(view: View, key: CredentialKey) -> Pieces | None:
-    """A certificate or authorities, while they can serve, as extensions want them."""
+    """A certificate or other credential as extensions want it; None if it is unusable."""
     found = view.ask(wanted, key)
     if found is None or found.value is None:
         return None
@@ -78,7 +78,7 @@ def credential(view: View, key: CredentialKey) -> Pieces | None:
 
 @query
 def wanted(view: View, key: CredentialKey) -> resources.Change | None:
-    """The same as the objects want it."""
+    """The same as the objects want it, before extensions."""
     match key:
         case SecretKey(secret=name):
             pair = view.ask(secrets.secret, name)
@@ -118,7 +118,7 @@ class Shown(NamedTuple):
 
 @query
 def shown(view: View, key: CredentialKey) -> Shown | None:
-    """The same with what extensions see of it; asked where they are asked about Secrets."""
+    """The same with what extensions see of it; only asked if extensions are asked about Secrets."""
     found = view.ask(wanted, key)
     if found is None or found.value is None:
         return None

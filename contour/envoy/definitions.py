@@ -14,7 +14,7 @@ from google.protobuf import descriptor_pool
 from google.protobuf.descriptor import Descriptor
 
 _KEPT = 4096
-"""How many names are remembered: some come from other people's servers, which may send any."""
+"""The number of names that are cached. It is bounded, since foreign servers may send any names."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -33,7 +33,7 @@ def of(name: str) -> Descriptor | None:
 
 
 def _packages(name: str) -> Iterator[str]:
-    """What may be the package of a type, which may stand inside another type."""
+    """The possible packages of a type, which may be nested in another type."""
     package = name.rpartition(".")[0]
     while package.startswith(("envoy.", "xds.", "udpa.", "google.protobuf")):
         yield package

@@ -1,4 +1,4 @@
-"""What stands in place of what a filter is told: whether requests pass it at all."""
+"""A route's configuration for a filter that says only whether requests pass the filter."""
 
 from envoy.config.route.v3 import route_components_pb2 as pb
 from google.protobuf.any_pb2 import Any as Packed
@@ -17,4 +17,4 @@ DISABLED = _packed(disabled=True)
 """Requests do not pass the filter."""
 
 ENABLED = _packed(disabled=False)
-"""Requests pass it, and it is told nothing."""
+"""Requests pass the filter, without further configuration."""

@@ -1,7 +1,7 @@
-"""The few protobuf values that every translation is made of, and how messages become bytes.
+"""Common protobuf values, and the encoding of messages.
 
-Equal messages give equal bytes (deterministic encoding), on every replica and after every restart:
-versions of resources are hashes of these bytes.
+Equal messages give equal bytes (deterministic encoding), on every replica and after every restart,
+because versions of resources are hashes of these bytes.
 """
 
 import re
@@ -32,11 +32,11 @@ def seconds(number: float) -> duration_pb2.Duration:
 def aggregated() -> config_source_pb2.ConfigSource:
     """The one ADS stream, as the source of whatever a resource refers to.
 
-    Zero is for ever. By default Envoy goes on after 15 s without what it asked for: with a control
-    plane that is frozen just then, it is ready and answers 404 for every host. Nothing waits in
-    vain, because the server answers every name (`xds.interest`): Envoy goes on when it is told
-    that endpoints, a secret or the runtime do not exist. Routes and extensions it would wait for,
-    but those that a listener or a scope names are always published.
+    A timeout of zero means for ever. By default Envoy goes on after 15 s without a resource: if the
+    control plane is frozen just then, Envoy becomes ready and answers 404 for every host. No wait
+    is endless, because the server answers every name (`xds.interest`): Envoy goes on when it learns
+    that endpoints, a secret or the runtime do not exist. It would wait for missing routes and
+    extensions, but those that a listener or a scope names are always published.
     """
     result = config_source_pb2.ConfigSource()
     result.CopyFrom(_AGGREGATED)
@@ -59,6 +59,7 @@ def grpc(cluster: str, authority: str = "") -> grpc_service_pb2.GrpcService:
 
 
 def script(text: str) -> str:
-    """A Lua text as short as it goes without changing it: every filter chain holds a copy."""
+    """A Lua text without comments and blanks that can be left out: every filter chain holds a
+    copy."""
     lines = (line.strip() for line in text.splitlines())
     return "\n".join(re.sub(r" -- .*", "", it) for it in lines if it and not it.startswith("--"))

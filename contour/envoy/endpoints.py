@@ -1,6 +1,6 @@
-"""Endpoints: of a Service port, as the assignment that all its clusters share; of an extension.
+"""Endpoints of a Service port, which all its clusters share, and of an extension.
 
-An assignment without endpoints is an answer too: Envoy must not wait for one.
+A ClusterLoadAssignment without endpoints is sent, too, because Envoy would wait for a missing one.
 """
 
 from collections.abc import Iterable

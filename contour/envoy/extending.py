@@ -1,10 +1,9 @@
-"""The tracked queries behind what filters are told by ECDS: the tokens that routes require.
+"""The tracked queries for the configuration of the JWT filter, which comes by ECDS.
 
-Every fleet has the configuration, also while nobody uses it: filter chains wait for it. A provider
-of an HTTPProxy is in it while a virtual host brings it along; of several with one name the first in
-order counts. An AuthenticationFilter is in it while a route names it, a SecurityPolicy while it
-applies to one. A provider whose key set is
-not known is left out.
+Every fleet has the configuration, even while no route uses it, because filter chains wait for it. A
+provider of an HTTPProxy is in it while a virtual host has it; of several with the same name, the
+first in order is used. An AuthenticationFilter is in it while a route names it, a SecurityPolicy
+while it applies to one. A provider without a known key set is left out.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,19 +26,19 @@ _RESOURCE = names.extension(tokens.NAME)
 
 
 class ProviderKey(NamedTuple):
-    """A provider of tokens, as a fleet knows it."""
+    """A JWT provider of a fleet."""
 
     fleet: str
     name: str
 
 
 class FilterKey(NamedTuple):
-    """An AuthenticationFilter or SecurityPolicy, as a fleet knows it."""
+    """An AuthenticationFilter or SecurityPolicy of a fleet."""
 
     fleet: str
     source: ObjectRef
     requirement: str
-    """The name by which routes require its tokens."""
+    """The name of the requirement to which routes refer."""
     leniency: nodes.Leniency
 
 

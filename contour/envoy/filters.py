@@ -1,13 +1,13 @@
 """The HTTP filters of every connection, in the order in which a request meets them.
 
-Which filters there are depends on the settings alone, never on the hosts: a changed chain drains
-its connections, and hosts share chains. First come the scripts that find the table of a request and
-judge what it may do (`scripts`); then the filters of the Gateway's listeners on this port, after
-which Envoy chooses the route anew; then what hosts use (`slots`).
+The list of filters depends only on the settings, never on the hosts, because a changed chain drains
+its connections and hosts share chains. First come the scripts that find the table of a request and
+check what it may do (`scripts`); then the filters of the Gateway's listeners on this port, after
+which Envoy chooses the route again; then the filters that hosts use (`slots`).
 
 The filters of listeners are the exception: they depend on a Gateway. No route can disable them, so
-they run for requests that no route takes, too, and are missing on no way to a host. So do those of
-a policy that says how clients are taken (`clienttraffic`), which come before all others.
+they also run for requests without a route, and no request to a host can bypass them. The same holds
+for filters of a ClientTrafficPolicy (`clienttraffic`), which come before all others.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ ROUTER = "envoy.filters.http.router"
 
 
 OF_LISTENERS = "contour.listener/"
-"""What the names of the filters of listeners begin with."""
+"""The prefix of the names of listeners' filters."""
 
 
 def plain(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
@@ -41,7 +41,7 @@ def plain(listener: str, policy: Downstream) -> Iterator[pb.HttpFilter]:
 
 
 def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
-    """For TLS connections that named a host we know."""
+    """For TLS connections with a known server name."""
     yield from _clients(tls)
     yield _table(listener, policy)
     yield _filter(scripts.ADMISSION, scripts.secure(names.terms(tls)))
@@ -50,7 +50,7 @@ def secure(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.Htt
 
 
 def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
-    """For TLS connections that named none."""
+    """For TLS connections without a known server name."""
     yield from _clients(tls)
     yield _table(listener, policy)
     yield _filter(scripts.ADMISSION, scripts.default(names.terms(tls)))
@@ -59,7 +59,7 @@ def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.Ht
 
 
 def _of_listeners(policy: Downstream) -> Iterator[pb.HttpFilter]:
-    """What requests pass before they are routed, each those of its listener."""
+    """The filters that a request passes before it is routed, each only for its listener."""
     for it in policy.filters:
         cluster = policy.names[it.authorization.cluster]
         content = authorization.always(it.authorization, cluster)
@@ -67,20 +67,21 @@ def _of_listeners(policy: Downstream) -> Iterator[pb.HttpFilter]:
 
 
 def _table(listener: str, policy: Downstream) -> pb.HttpFilter:
-    """Names the table of a request's host, where there are many."""
+    """The script that names the table of a request's host, where there are many tables."""
     script = scripts.table(listener) if policy.sharded else scripts.hosts()
     return _filter(scripts.TABLE, script)
 
 
 def _clients(tls: nodes.Tls) -> Iterator[pb.HttpFilter]:
-    """Envoy asks for a certificate that it does not check, and goes on without one."""
+    """The script that refuses clients without a certificate, where Envoy accepts any certificate or
+    none."""
     clients = tls.clients
     if clients is not None and clients.accepts_untrusted and not clients.is_optional:
         yield _filter(scripts.CERTIFICATE, scripts.certificate())
 
 
 def shared(policy: Downstream) -> Iterator[pb.HttpFilter]:
-    """What all chains of all listeners have after that; the router is the last one."""
+    """The filters that follow in all chains of all listeners; the router is the last one."""
     for name, content in slots.installed(policy):
         if isinstance(content, config_source_pb2.ExtensionConfigSource):
             yield pb.HttpFilter(name=name, config_discovery=content)

@@ -1,4 +1,4 @@
-"""The key of what there is once for each fleet."""
+"""The key of queries with one answer for each fleet."""
 
 from typing import NamedTuple
 

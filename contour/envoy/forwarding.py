@@ -1,9 +1,9 @@
-"""Requests that go to backends: clusters and weights, copies, timeouts, retries, rewrites.
+"""Forwarding of requests to backends: clusters and weights, mirrors, timeouts, retries, rewrites.
 
 A share of the traffic without a backend is answered 500 (Gateway API, HTTPBackendRef): it goes to a
-cluster that does not exist, and the route says what that means. All of it without one is a direct
-response, decided in `routes`. Header policies of a backend apply before those of the route, so the
-route's win (as in Contour); so do rewrites of its cookies.
+cluster that does not exist, and the route sets the status for that. A route without any backend has
+a direct response (`routes`). Header policies of a backend apply before those of the route, so the
+route's win (as in Contour); the same holds for rewrites of cookies.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ from dag import nodes
 ClusterNames = Mapping[nodes.AnyCluster, str]
 
 NOWHERE = "no-backend"
-"""The cluster that does not exist. Names of real ones contain slashes."""
+"""The name of a cluster that does not exist. Names of real ones contain slashes."""
 
 _MOST_WEIGHT = 2**32 - 1
 
@@ -83,7 +83,7 @@ _NOT_FOUND = {
 
 
 def is_special(backend: nodes.Backend) -> bool:
-    """Whether a share is more than a cluster."""
+    """Whether a share has more settings than its cluster."""
     changes = (backend.request_headers, backend.response_headers)
     own = (*changes, backend.session)
     return bool(backend.host or backend.cookies) or any(it is not None for it in own)
@@ -94,7 +94,7 @@ def _name(backend: nodes.Backend, names: ClusterNames) -> str:
 
 
 def _weights(backends: Iterable[nodes.Backend]) -> Sequence[int]:
-    """The shares; Envoy refuses a sum over 32 bits, so such are scaled down."""
+    """The weights; Envoy refuses a sum over 32 bits, so larger ones are scaled down."""
     given = [it.weight for it in backends]
     total = sum(given)
     if total <= _MOST_WEIGHT:
@@ -140,7 +140,7 @@ def _write_retry(target: pb.RetryPolicy, retry: nodes.Retry) -> None:
 
 
 def _write_priorities(target: pb.RetryPolicy.RetryPriority, tries: int) -> None:
-    """After so many tries the priorities that were tried get no more."""
+    """Fills in after how many tries a retry excludes the priorities that were tried."""
     target.name = "envoy.retry_priorities.previous_priorities"
     told = previous_priorities_config_pb2.PreviousPrioritiesConfig(update_frequency=tries)
     target.typed_config.CopyFrom(encoding.packed(told))
@@ -152,7 +152,7 @@ _MILLION = 1_000_000
 def _write_mirror(
     target: pb.RouteAction.RequestMirrorPolicy, node: nodes.Mirror, names: ClusterNames
 ) -> None:
-    """Shares are rounded to a millionth, a copy at least where one is asked for."""
+    """Adds a mirror. Its share is rounded up to millionths."""
     target.cluster = names[node.cluster]
     share = Fraction(node.numerator, node.denominator) * _MILLION
     target.runtime_fraction.default_value.numerator = min(_MILLION, -(-share // 1))

@@ -1,4 +1,4 @@
-"""How HTTP/1 is spoken, to clients and to backends."""
+"""Settings of HTTP/1, for clients and for backends."""
 
 from envoy.config.core.v3 import protocol_pb2
 from envoy.extensions.http.header_formatters.preserve_case.v3 import preserve_case_pb2
@@ -9,10 +9,10 @@ _KEEPING = "envoy.http.stateful_header_formatters.preserve_case"
 
 
 def keep_case(target: protocol_pb2.Http1ProtocolOptions) -> None:
-    """Leaves names of headers in upper and lower case, as whoever sent them wrote them.
+    """Keeps the case of header names as the sender wrote it.
 
-    Envoy keeps what its reader saw: on connections of clients that of requests, on those to
-    backends that of answers.
+    Envoy stores the case of what it receives: for requests on client connections, for responses on
+    connections to backends.
     """
     formatter = target.header_key_format.stateful_formatter
     formatter.name = _KEEPING

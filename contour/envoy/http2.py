@@ -1,4 +1,4 @@
-"""Settings of HTTP/2, towards clients and backends alike."""
+"""Settings of HTTP/2, for clients and for backends."""
 
 from envoy.config.core.v3 import protocol_pb2
 from google.protobuf import duration_pb2

@@ -1,9 +1,9 @@
-"""Credentials that requests get on their way to backends: Envoy's credential_injector filter.
+"""Credentials that are added to requests to backends: Envoy's credential_injector filter.
 
-It is a filter of the cluster, so copies of requests do not have the credential. A filter that a
-route brings would never get it: Envoy starts to ask for the secrets of such filters only while it
-starts itself. Credentials come by SDS, so they stand in no cluster, and a cluster is used only
-when its credential is there.
+It is a filter of the cluster, so mirrored requests do not get the credential. A filter in a route
+would never get it, because Envoy fetches the secrets of such filters only during its own start.
+Credentials come by SDS, so a cluster does not contain them, and it is used only when its credential
+is there.
 """
 
 from envoy.extensions.filters.http.credential_injector.v3 import credential_injector_pb2 as pb
@@ -18,7 +18,7 @@ from dag import nodes
 
 _NAME = "envoy.filters.http.credential_injector"
 _LAST = "envoy.filters.http.upstream_codec"
-"""What sends the request; every list of filters of a cluster ends with it."""
+"""The filter that sends the request; every list of a cluster's filters ends with it."""
 
 
 def write(target: http_protocol_options_pb2.HttpProtocolOptions, node: nodes.Injection) -> None:

@@ -1,9 +1,9 @@
-"""The tracked queries behind what rate limit services are told: the limits of RateLimitFilters and
-BackendTrafficPolicies.
+"""The tracked queries for the configuration of rate limit services: the limits of RateLimitFilters
+and BackendTrafficPolicies.
 
-One resource for all fleets of Envoys: a head, which is there while something is limited, and a part
-for each rule of each filter or policy that a host uses, for all hosts and routes together: the
-service keeps a count for each bucket that Envoys name.
+It is one resource for all fleets of Envoys, with a head while anything is limited, and a part for
+each rule of each filter or policy that a host uses. A part serves all hosts and routes: the service
+keeps a count for each bucket that Envoys name.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ _UNITS = {"Second": 1, "Minute": 2, "Hour": 3, "Day": 4, "Month": 5, "Year": 6, 
 
 
 class HeadKey(NamedTuple):
-    """The resource."""
+    """The resource with all limits."""
 
     fleet: str
 
@@ -45,13 +45,13 @@ def head(_: View, __: HeadKey) -> Pieces:
 
 @query
 def limits(view: View, key: OwnerKey) -> Pieces:
-    """The limits of a filter or policy, each a part."""
+    """The parts with the limits of a filter or policy."""
     of_kind = filterlimits if key.owner.kind == filterlimits.KIND else trafficlimits
     return tuple(_limit(key.owner, it) for it in of_kind.counted(view, key.owner.key))
 
 
 def _limit(owner: ObjectRef, rule: nodes.CountedRule) -> resources.Change:
-    """A chain of the entries of which Envoy makes a descriptor."""
+    """The descriptors of a limit, nested like the entries that Envoy sends."""
     name, made = names.limit_rule(owner, rule.name), RateLimitDescriptor()
     _write(made, ratelimits.RULE, name)
     last = made.descriptors.add()
@@ -67,7 +67,7 @@ def _limit(owner: ObjectRef, rule: nodes.CountedRule) -> resources.Change:
 
 
 def _write(target: RateLimitDescriptor, key: str, value: str) -> None:
-    """Each value has a count of its own if there is none."""
+    """Writes an entry; without a value, each value has a count of its own."""
     target.key, target.value = key, value
 
 

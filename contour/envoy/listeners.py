@@ -1,7 +1,8 @@
-"""A listener without the hosts that share it: its socket, and unless it is HTTPS its only chain.
+"""A listener without its hosts: its socket and, unless it is HTTPS, its only filter chain.
 
-An HTTPS listener is this head, a piece per filter chain (`chains`) and a piece per server name
-(`server_names`). Nothing in the head depends on a host: a new head drains every connection.
+An HTTPS listener consists of this head, a part for each filter chain (`chains`) and one for each
+server name (`server_names`). Nothing in the head depends on a host, because a new head drains every
+connection.
 """
 
 from envoy.config.core.v3 import address_pb2, socket_option_pb2
@@ -14,7 +15,8 @@ from contour.envoy.forwarding import ClusterNames
 from contour.envoy.policy import BUFFER, Downstream
 from dag import nodes
 
-# Level, option, value (Linux): dead clients are noticed after 45 s and nine probes 5 s apart.
+# Level, option, value (Linux): dead clients are detected after 45 s and nine probes at 5 s
+# intervals.
 _KEEPALIVE = ((1, 9, 1), (6, 4, 45), (6, 5, 5), (6, 6, 9))
 _TOS = (0, 1)
 _TRAFFIC_CLASS = (41, 67)
@@ -95,7 +97,7 @@ def _inspector(edge: nodes.Edge) -> tls_inspector_pb2.TlsInspector:
 
 
 def address(node: nodes.Listener) -> address_pb2.Address:
-    """Where it listens, over TCP unless somebody says otherwise."""
+    """The address on which it listens, over TCP unless the caller says otherwise."""
     result = address_pb2.Address()
     result.socket_address.address = node.address
     result.socket_address.port_value = node.bind_port

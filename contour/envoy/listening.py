@@ -1,8 +1,8 @@
-"""The tracked queries behind listeners: sockets, filter chains, server names, certificates.
+"""The tracked queries for listeners: sockets, filter chains, server names, certificates.
 
-Nothing here depends on how many hosts there are: a host that comes or goes with TLS settings
-already known adds or removes one entry of the map of server names. An HTTPS listener exists while
-a host is served there: Envoy refuses one without filter chains.
+The cost of a change does not depend on the number of hosts: adding or removing a host whose TLS
+settings already exist changes one entry of the map of server names. An HTTPS listener exists while
+a host is served there, because Envoy refuses one without filter chains.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,7 +39,7 @@ from dag.patches.naming import PatchPlace
 
 
 class ChainKey(NamedTuple):
-    """The filter chain of a listener for hosts that want the same: TLS, a stream or both."""
+    """The filter chain of a listener for hosts with the same TLS settings, stream or both."""
 
     fleet: str
     listener: str
@@ -95,7 +95,7 @@ def _secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 
 
 class Body(Protocol):
-    """What a part of a listener is, by what holds for it."""
+    """Makes the bytes of a part of a listener, from the settings that apply to it."""
 
     def __call__(self, *, policy: policy.Downstream) -> bytes:
         """Its bytes."""
@@ -103,20 +103,21 @@ class Body(Protocol):
 
 
 class Open(NamedTuple):
-    """What a listener is made of."""
+    """What the parts of a listener are made of."""
 
     policy: policy.Downstream
     needs: frozenset[resources.Name] = frozenset()
-    """The clusters that takes."""
+    """The clusters that are needed for it."""
     origins: tuple[ObjectRef, ...] = ()
-    """Who is told what Envoy refuses: the makers of the listener, and who has set the settings."""
+    """The objects whose statuses show a refusal by Envoy: those of the listener and of the
+    settings."""
     node: nodes.Listener | None = None
-    """How it was when extensions last answered; None: they are not asked."""
+    """The listener when extensions last answered; None: they are not asked."""
     layers: tuple[Layer, ...] = ()
-    """What patches make of its template."""
+    """Its template after each patch policy."""
 
     def patched(self, plain: resources.Part, body: Body) -> resources.Part:
-        """A part of it as patches want it."""
+        """A part of the listener with the patches applied."""
         each = (
             Layer(it.policy, body(policy=self.policy._replace(answer=it.body)))
             for it in self.layers
@@ -134,7 +135,7 @@ def opened(view: View, key: TemplateKey) -> Open | None:
 
 @query
 def patched_listener(view: View, key: TemplateKey) -> Patched:
-    """What patches make of the template of a listener; asked where it has some."""
+    """The template of a listener after its patches; only asked if it has some."""
     found = _unpatched(view, key)
     node = view.ask(listeners.listener, nodes.ListenerKey(key.fleet, key.listener))
     if found is None or node is None:
@@ -162,7 +163,7 @@ def _unpatched(view: View, key: TemplateKey) -> Open | None:
 
 
 def _opened(view: View, key: TemplateKey, found: Open) -> Open:
-    """With the filters and traces of today, whenever extensions have answered."""
+    """A listener with its present filters and tracing, whenever extensions have answered."""
     at = nodes.ListenerKey(key.fleet, key.listener)
     guarded = found.policy._replace(filters=view.ask(filteredlisteners.filters, at))
     if (traced := view.ask(telemetry.of_listener, at)) is not None:
@@ -226,7 +227,8 @@ def _chain(
 
 
 def demanded(view: View, key: ChainKey) -> Iterator[ObjectRef]:
-    """What a chain refers to by SDS; these are told when Envoy refuses it."""
+    """Demands the SDS secrets of a chain. Yields the objects whose statuses show a refusal by
+    Envoy."""
     if key.tls is None:
         return
     for it in (key.tls.secret, *key.tls.more_secrets):
@@ -239,7 +241,8 @@ def demanded(view: View, key: ChainKey) -> Iterator[ObjectRef]:
 
 @query
 def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
-    """How an exact host leads to its chain; `*` has a chain of its own; wildcards: `wildcards`."""
+    """The entry that leads from an exact host name to its chain, or the default chain for `*`.
+    Elsewhere: wildcards (`wildcards`)."""
     found = _secure_host(view, key)
     at = TemplateKey(key.fleet, key.listener)
     if found is None or key.host.startswith("*.") or view.ask(is_waiting, at):
@@ -268,7 +271,7 @@ def _way(found: nodes.SecureHost, chain: str) -> server_names.Way:
 
 @query
 def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
-    """How hosts with a wildcard lead to their chains, all in one piece."""
+    """The entries that lead from wildcard hosts to their chains, all in one part."""
     found = [
         (host, secure)
         for host in sorted(view.bucket(WILDCARDS, key))
@@ -286,7 +289,7 @@ def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
 
 @query
 def exact_names(view: View, key: nodes.ListenerKey) -> Pieces | None:
-    """What the map of exact names looks at; kept while there is one."""
+    """The input of the map of exact names; kept while there is an entry."""
     if view.ask(is_waiting, TemplateKey(*key)):
         return None
     part = resources.part(server_names.exact_input())

@@ -17,7 +17,8 @@ from dag import nodes
 
 
 def write_members(target: pb.Cluster, node: nodes.Cluster) -> None:
-    """Fills in that the members share by weight; and what DNS finds, if it does."""
+    """Fills in a cluster whose members share requests by weight, including members that are found
+    by DNS."""
     target.common_lb_config.locality_weighted_lb_config.SetInParent()
     if any(it.weight == 0 for it in node.members):
         target.common_lb_config.override_host_status.statuses.extend(_OF_SESSIONS)
@@ -35,11 +36,13 @@ _OF_SESSIONS = (
     health_check_pb2.DEGRADED,
     health_check_pb2.DRAINING,
 )
-"""The states of an endpoint in which a session stays with it; Envoy has all but the last."""
+"""The health states of an endpoint in which sessions stay with it; Envoy's default has all but the
+last."""
 
 
 def keep_strict(target: pb.Cluster, node: nodes.Cluster) -> None:
-    """A cluster of the type LOGICAL_DNS has one name; those of several are of the other type."""
+    """Sets the type STRICT_DNS if there are several members, because LOGICAL_DNS allows only one
+    name."""
     if node.members and target.type == pb.Cluster.LOGICAL_DNS:
         target.type = pb.Cluster.STRICT_DNS
 

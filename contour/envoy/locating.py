@@ -1,4 +1,4 @@
-"""The tracked queries behind endpoints: of Service ports, of several backends, of extensions."""
+"""The tracked queries for endpoints: of Service ports, of several backends, of extensions."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from dag.engine.view import View, query
 
 
 class EndpointsKey(NamedTuple):
-    """The endpoints of a Service port, as a fleet has them."""
+    """The endpoints of a Service port, for a fleet."""
 
     fleet: str
     port: nodes.ServicePort
@@ -21,23 +21,23 @@ class EndpointsKey(NamedTuple):
 
 
 class ExtensionKey(NamedTuple):
-    """The endpoints of an extension, as a fleet has them."""
+    """The endpoints of an extension, for a fleet."""
 
     fleet: str
     cluster: nodes.ExtensionCluster
 
 
 class SharedKey(NamedTuple):
-    """The endpoints of a cluster of several backends, as a fleet has them."""
+    """The endpoints of a cluster of several backends, for a fleet."""
 
     fleet: str
     cluster: nodes.Cluster
-    """Only what of it the endpoints depend on."""
+    """Only those of its fields on which the endpoints depend."""
 
 
 @query
 def endpoints(view: View, key: EndpointsKey) -> Pieces:
-    """Where a Service port's traffic goes; an answer even if that is nowhere."""
+    """The endpoints of a Service port; an answer even if there are none."""
     found = view.ask(services.endpoints, key.port)
     body = assignments.encoded(key.port, found, key.health_port)
     origins = (key.port.owner,)
@@ -46,13 +46,13 @@ def endpoints(view: View, key: EndpointsKey) -> Pieces:
 
 
 def shared_key(node: nodes.Cluster) -> nodes.Cluster:
-    """What of a cluster its endpoints depend on."""
+    """The fields of a cluster on which its endpoints depend."""
     return nodes.Cluster(node.port, members=node.members, health_port=node.health_port)
 
 
 @query
 def shared_endpoints(view: View, key: SharedKey) -> Pieces:
-    """Where the backends are of which a cluster is made."""
+    """The endpoints of all backends of a cluster."""
     found = [(it, view.ask(services.endpoints, it.port)) for it in key.cluster.members]
     part = resources.part(
         localities.encoded(key.cluster, found), origins=tuple(origins_of(key.cluster))
@@ -62,14 +62,14 @@ def shared_endpoints(view: View, key: SharedKey) -> Pieces:
 
 @query
 def extension_endpoints(view: View, key: ExtensionKey) -> Pieces:
-    """Where an extension is, over all its Services."""
+    """The endpoints of an extension, of all its Services."""
     found = [(it, view.ask(services.endpoints, it.port)) for it in key.cluster.services]
     part = resources.part(assignments.shared(key.cluster, found), origins=origins_of(key.cluster))
     return (resources.Change(names.extension_endpoints(key.cluster), "", part),)
 
 
 def origins_of(node: nodes.AnyCluster) -> Iterator[ObjectRef]:
-    """The objects that are told what Envoy makes of a cluster."""
+    """The objects whose statuses show a refusal of a cluster by Envoy."""
     match node:
         case nodes.Cluster():
             yield from dict.fromkeys((node.port.owner, *(it.port.owner for it in node.members)))

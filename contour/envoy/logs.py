@@ -1,6 +1,7 @@
-"""What Envoy writes of requests and connections, and what it tells a collector of traces.
+"""Access logs of requests and connections, and traces.
 
-To standard output by Envoy's own logger for it, for in a container nobody may open that file.
+Access logs go to standard output by Envoy's stdout logger, because in a container Envoy may not be
+able to open `/dev/stdout`.
 """
 
 from collections.abc import Iterator
@@ -73,7 +74,7 @@ def _json(node: nodes.AccessLog) -> format_pb.SubstitutionFormatString:
 
 
 def tracing(node: nodes.Tracing, cluster: str) -> pb.HttpConnectionManager.Tracing:
-    """Which requests are traced, and where the traces go."""
+    """Which requests are traced, and where the traces are sent."""
     result = pb.HttpConnectionManager.Tracing()
     result.overall_sampling.value = node.overall
     result.client_sampling.value = node.client
@@ -98,7 +99,7 @@ _MILLION = 1_000_000
 
 
 def _sampler(node: nodes.Sampling) -> extension_pb2.TypedExtensionConfig:
-    """A share of the traces; with a parent's decision before it, where that holds."""
+    """A sampler for a share of the traces, which respects a parent's decision if it is told to."""
     numerator, denominator = node.rate
     share = ratio_pb2.TraceIdRatioBasedSamplerConfig()
     share.sampling_percentage.numerator = numerator * _MILLION // denominator

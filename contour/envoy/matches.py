@@ -1,7 +1,7 @@
-"""What a request must look like: the conditions of a route as Envoy's RouteMatch.
+"""The conditions of a route as Envoy's RouteMatch.
 
-The meaning of each condition is that of its node. Values of users reach Envoy as literals, or as
-regexes that compiled before; none is composed here.
+Each condition means what its node means. Users' values are passed to Envoy as literals, or as
+regexes that have been compiled before; none is composed here.
 """
 
 from envoy.config.route.v3 import route_components_pb2 as pb
@@ -33,13 +33,14 @@ def write_match(target: pb.RouteMatch, match: nodes.Match) -> None:
 
 
 def _write_no_trace(target: pb.HeaderMatcher) -> None:
-    """No route takes TRACE unless it asks for it (`scripts`)."""
+    """Excludes TRACE, which a route takes only if it asks for it (`scripts`)."""
     target.string_match.exact = "TRACE"
     target.invert_match = True
 
 
 def write_one_host(target: pb.RouteMatch) -> None:
-    """A request names one host and nothing else: Envoy compares what is before the last colon."""
+    """Requires that the request names exactly one host, since Envoy only compares what is before
+    the last colon."""
     header = target.headers.add(name=":authority")
     header.string_match.safe_regex.regex = "[^,@]*[^,@:]"
 
@@ -75,7 +76,7 @@ def write_query(target: pb.QueryParameterMatcher, wanted: nodes.ValueMatch) -> N
 
 
 def write_value(target: string_pb2.StringMatcher, wanted: nodes.ValueMatch) -> None:
-    """Fills in what a text must be; `present` has no such form."""
+    """Fills in a condition on a text; `present` cannot be written in this form."""
     if wanted.operator == "regex":
         target.safe_regex.regex = wanted.value
         return

@@ -1,4 +1,4 @@
-"""The message behind each type of resource, for those who read what was encoded."""
+"""The message class of each resource type, for decoding."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,8 +1,8 @@
-"""The tracked query behind the listeners for probes and scrapes that the configuration asks for.
+"""The tracked query for the listeners for probes and scrapes that the configuration asks for.
 
-Each is called by its port, so that whatever else changes about it, it is replaced in place. Where
-the bootstrap of a fleet has opened the usual one already, Envoy leaves that as it is. Elsewhere:
-what the listeners let through (`contour.monitoring`).
+Each is named by its port, so that any other change replaces it in place. If the bootstrap of a
+fleet already has the usual listener, Envoy keeps that one. Elsewhere: the forwarding of paths
+(`contour.monitoring`).
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ _PATHS = {
         "/stats/recentlookups",
     ),
 }
-"""What is let through of each page; of `admin` what upstream Contour lets through."""
+"""The paths that each page forwards; for `admin`, those of upstream Contour."""
 
 
 @query
@@ -70,7 +70,7 @@ def _resources(
     )
     result = monitoring.listener(site)
     if is_exclusive:
-        result.enable_reuse_port.value = False  # as of the others on one machine
+        result.enable_reuse_port.value = False  # as for the other listeners on one machine
     if node.tls is not None:
         yield from _secrets(node.tls)
         _write_tls(result, node.tls)
@@ -78,7 +78,7 @@ def _resources(
 
 
 def _name(node: nodes.Monitor) -> str:
-    # What is encrypted must not be taken for what a bootstrap has opened in the clear.
+    # A listener with TLS must not have the name of the plaintext one in a bootstrap.
     is_usual = node.port == USUAL_PORT and node.tls is None
     return monitoring.NAME if is_usual else f"{monitoring.NAME}-{node.port}"
 

@@ -1,7 +1,8 @@
-"""What resources are called: by identity or by content, never by a position in a list.
+"""The names of resources: by identity or by content, never by a position in a list.
 
-A name that outlives its content lets Envoy replace in place; a cluster, whose replacement would be
-warmed again, is named by its content instead. Elsewhere: which shard a host is in (`shards`).
+A name that does not depend on the content lets Envoy replace a resource in place. A cluster is
+named by its content instead, because a replaced cluster would be warmed again. Elsewhere: the shard
+of a host (`shards`).
 """
 
 from functools import lru_cache
@@ -26,7 +27,8 @@ from dag import nodes
 
 def endpoints(port: nodes.ServicePort, health_port: int | None = None) -> Name:
     """The endpoints of a Service port, whatever the policies of the clusters that use them."""
-    # The port's name too: one name stands for one node, or a renamed port would remove its heir.
+    # It contains the port's name, too, so that each node has its own name; otherwise a renamed port
+    # would remove its successor.
     name = "/".join(it for it in (*_of_port(port), port.port_name) if it)
     return Name(ENDPOINTS, name if health_port is None else f"{name}/health:{health_port}")
 
@@ -52,7 +54,7 @@ def cluster(node: nodes.AnyCluster, body: bytes) -> Name:
 
 
 def statistics(node: nodes.AnyCluster) -> str:
-    """Under which name a cluster is counted: series survive a change of its policies."""
+    """The name of a cluster in statistics, which does not change with its policies."""
     return "_".join(_path(node))
 
 
@@ -114,13 +116,13 @@ RUNTIME = Name(RUNTIME_LAYER, "dynamic")
 
 
 def extension(name: str) -> Name:
-    """The configuration of a filter is called as the filter."""
+    """The configuration of a filter has the name of the filter."""
     return Name(EXTENSION, name)
 
 
 @lru_cache(maxsize=1024)
 def listener(name: str) -> Name:
-    """A listener is called what the rules call it."""
+    """A listener has the name that the rules give it."""
     return Name(LISTENER, name)
 
 
@@ -131,17 +133,18 @@ def routes(name: str) -> Name:
 
 
 def route(host: str, match: bytes) -> str:
-    """A route: its host, and a hash of what it takes. No route of another host is called so."""
+    """A route: its host, and a hash of its match. No route of another host has the same name."""
     return f"{host}/{_digest(match)}"
 
 
 def scope(name: str) -> Name:
-    """A scope is called as the RouteConfiguration that it leads to."""
+    """A scope has the name of the RouteConfiguration that it leads to."""
     return Name(SCOPE, name)
 
 
 def bucket(at: nodes.HostKey, route: nodes.Route) -> str:
-    """Whose requests are counted together: those of a rule of a route, on one listener and host."""
+    """A bucket, in which the requests of one rule of a route, on one listener and host, are
+    counted."""
     origin = "/".join(route.origin)
     return f"{origin}/{_digest(repr((at, (origin, route.rule))).encode(), 16)}"
 
@@ -149,7 +152,8 @@ def bucket(at: nodes.HostKey, route: nodes.Route) -> str:
 def limit_rule(owner: ObjectRef, rule: str) -> str:
     """A rule of a RateLimitFilter or BackendTrafficPolicy, for the rate limit service.
 
-    Filters have no kind before their name, as no namespace is called like a kind.
+    The name of a filter has no kind in front, which is unambiguous, since no namespace has the name
+    of a kind.
     """
     kind = "" if owner.kind == _FILTER else f"{owner.kind}/"
     return f"{kind}{owner.key}/{rule}"
@@ -158,7 +162,7 @@ def limit_rule(owner: ObjectRef, rule: str) -> str:
 _FILTER = "RateLimitFilter"
 
 LIMITS = Name(RATE_LIMITS, "limits")
-"""What rate limit services are told: a head, and a part for each rule that is counted."""
+"""The configuration of rate limit services: a head, and a part for each rule."""
 
 
 def limit(owner: ObjectRef, rule: str) -> str:
@@ -175,7 +179,7 @@ def limited_by(part: str) -> ObjectRef:
 
 
 def chain(tls: nodes.Tls | None, stream: nodes.Stream | None = None) -> str:
-    """A filter chain: the certificate or none, and a hash of all that it does."""
+    """A filter chain: its certificate, if any, and a hash of its content."""
     if stream is None and tls is not None:
         return f"{tls.secret.namespace}/{tls.secret.name}/{terms(tls).whole}"
     what = "passthrough" if tls is None else f"{tls.secret.namespace}/{tls.secret.name}/stream"
@@ -183,16 +187,16 @@ def chain(tls: nodes.Tls | None, stream: nodes.Stream | None = None) -> str:
 
 
 class Terms(NamedTuple):
-    """Hashes of how TLS is terminated."""
+    """Hashes of TLS settings."""
 
     whole: str
     """Everything, the certificate too."""
     guard: str
-    """What is asked of clients: their certificates, versions, ciphers, and how their requests are
-    read."""
+    """Only the requirements for clients: certificates, versions, ciphers, and how their requests
+    are read."""
 
 
 def terms(tls: nodes.Tls) -> Terms:
-    """How TLS is terminated."""
+    """The hashes of TLS settings."""
     asked = (tls.clients, tls.minimum, tls.ciphers, tls.traffic)
     return Terms(_digest(repr(tls).encode()), _digest(repr(asked).encode()))

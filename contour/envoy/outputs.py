@@ -1,7 +1,7 @@
-"""Everything this package answers, and what a changed answer changes in a fleet.
+"""All queries of this package, and what a changed answer changes in a fleet.
 
-Every answer is the parts it puts into a fleet, each with its place, so one rule serves all of them:
-what the old answer put and the new one does not is taken out. `PLAN` joins the rules of the graph.
+Every answer is a set of parts, each with its place in a fleet. So one rule serves all of them:
+parts that are only in the old answer are removed. `PLAN` is added to the rules of the graph.
 """
 
 from collections.abc import Callable, Iterator
@@ -76,7 +76,7 @@ PLAN = Plan(
 
 
 def stand_in(name: resources.Name, part: str) -> resources.Part | None:
-    """What is served in the place of a part that Envoy refuses and never had."""
+    """What is served in place of a part that Envoy refuses and never had."""
     if name.type_url != resources.ROUTE or not part:
         return None
     return resources.part(virtual_hosts.closed(part))
@@ -93,13 +93,13 @@ _OURS = frozenset(PLAN.published) - frozenset(
 
 
 def is_opening(change: Change) -> bool:
-    """Whether a fleet is served from now on although nothing may be in it."""
+    """Whether a fleet is served from now on, even if it is empty."""
     return change.query is grpcclients.grpc_clients and change.new is not None
 
 
 def asked_by(fleet: str) -> Callable[[resources.Name], Application] | None:
-    """Who asks for a resource of a fleet whose clients each refuse for themselves; None for a fleet
-    of Envoys."""
+    """The function that names the client that asks for a resource, if each client refuses for
+    itself; None for a fleet of Envoys."""
     return spellings.asked_by if fleet == exports.FLEET else None
 
 

@@ -1,9 +1,9 @@
-"""From the JSON form of an xDS resource to its message, with everything that is wrong with it.
+"""Reads the JSON form of an xDS resource into its message, and reports all errors.
 
-Fields are compared with the protobuf definitions, also inside `@type`; all that are unknown are
-told at once, with their paths. Types of extensions that our packages do not have are passed on to
-Envoy as a `TypedStruct`, which it reads as well. What is valid in itself may still be refused by
-Envoy: that is told when it happens.
+Fields are compared with the protobuf definitions, also inside `@type`; all unknown ones are
+reported at once, with their paths. Extension types that our packages do not have are sent to Envoy
+as a `TypedStruct`, which it reads as well. Envoy may still refuse a valid message: that is reported
+when it happens.
 
 Protobuf takes about 20 µs for each message that it reads from JSON. Where a value was read before
 with another content (`Before`), the entries of lists that are as they were, such as the routes of a
@@ -31,7 +31,7 @@ _TYPED_STRUCT = "xds.type.v3.TypedStruct"
 _OLD_API = re.compile(r"envoy\.(api\.v2|.*\.v2(alpha\d*)?)\.")
 _ANY = "google.protobuf.Any"
 _AS_THEY_ARE = "google.protobuf."
-"""Messages of this package have JSON forms of their own, which are checked when they are read."""
+"""Messages of this package have special JSON forms, which protobuf checks when it reads them."""
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Found:
 
 
 class Before(NamedTuple):
-    """A value as it was read before, without errors or warnings."""
+    """A value that was read before without errors or warnings."""
 
     value: Raw
     message: Message
@@ -87,7 +87,7 @@ _NESTED = re.compile(r"^Failed to parse \S+ field: ")
 
 
 def _told(root: str, path: str, text: str) -> Remark:
-    """An error of protobuf, which says itself where below the root it is."""
+    """An error of protobuf, whose text contains the path below the root."""
     said = text.splitlines()[0]
     while (inner := _NESTED.sub("", said)) != said:
         said = inner
@@ -98,8 +98,8 @@ def _told(root: str, path: str, text: str) -> Remark:
 
 
 _Steps = tuple[tuple[str, int | str | None], ...]
-"""To a message inside another one: names of fields, with the place in a list or the key in a map;
-None for a field that is neither."""
+"""The path to a message inside another one: names of fields, each with the index in a list or the
+key in a map; None for other fields."""
 
 
 def _put(message: Message, steps: _Steps, made: Message | list[Message]) -> None:
@@ -118,9 +118,9 @@ class _Place(NamedTuple):
     """Where a value stands."""
 
     path: str
-    """As users are told."""
+    """The path in messages to users."""
     steps: _Steps = ()
-    """In the message that is filled."""
+    """The path in the message that is filled."""
 
     def below(self, field: str, key: int | str | None = None) -> "_Place":
         """An entry of the field that stands here, or the field itself."""
@@ -129,7 +129,7 @@ class _Place(NamedTuple):
 
 
 _FEW = 4
-"""So many messages of a list are always read one at a time."""
+"""Up to so many messages of a list are always read one at a time."""
 
 
 class _Walk:
@@ -192,8 +192,8 @@ class _Walk:
     def _entries(
         self, of: Descriptor, value: list[object], at: _Place, known: list[Before]
     ) -> list[Message] | None:
-        """The messages of a list that was read before: those that stay are not read again. None if
-        too much has changed, for several messages are read faster at once."""
+        """The messages of a list that was read before; unchanged ones are not read again. None if
+        too much has changed, because reading several messages at once is faster."""
         entries = [it for it in value if is_mapping(it)]
         before = _counterparts(entries, known)
         same = _same(entries, before)
@@ -212,7 +212,7 @@ class _Walk:
     def _any(self, value: Raw, at: _Place, before: Before | None) -> Raw:
         name = str(value.get("@type", "")).rpartition("/")[2]
         if not value:
-            return value  # one that holds nothing, as where a filter is enabled by a route
+            return value  # an empty one, as where a route enables a filter
         if not name:
             self.found.errors.append(Remark(f"{at.path}.@type", "is required"))
             return value
@@ -286,7 +286,8 @@ def _is_several(held: object) -> TypeGuard[Sequence[Message]]:
 
 
 def _counterparts(value: list[Raw], known: list[Before]) -> list[Before | None]:
-    """What stood at the place of each entry, counted from the end where the ends are alike."""
+    """The former value at the place of each entry, counted from the end where the ends are
+    equal."""
     pairs = zip(reversed(value), reversed(known), strict=False)
     alike = sum(1 for _ in takewhile(lambda it: it[0] == it[1].value, pairs))
     fresh = max(len(value) - alike, 0)
@@ -295,10 +296,10 @@ def _counterparts(value: list[Raw], known: list[Before]) -> list[Before | None]:
 
 
 def _same(value: list[Raw], before: list[Before | None]) -> dict[int, Message]:
-    """The messages of the entries that are as they were, by their places."""
+    """The messages of unchanged entries, by index."""
     pairs = enumerate(zip(value, before, strict=True))
     same = {at: was for at, (it, was) in pairs if was is not None and it == was.value}
-    # For Python, true is 1.
+    # In Python, True equals 1.
     is_so = _text([value[it] for it in same]) == _text([it.value for it in same.values()])
     return {at: it.message for at, it in same.items()} if is_so else {}
 

@@ -1,8 +1,8 @@
-"""Paths changed on the way to a backend or in a redirect.
+"""Rewrites of paths, for backends and in redirects.
 
 Replacing a prefix keeps one slash between the replacement and the rest (Gateway API,
 HTTPPathModifier: `/foo` replaced by `/` makes `/foo/bar` into `/bar`), which Envoy's plain prefix
-rewrite does not. Where it takes a regex, what users wrote stands in it escaped.
+rewrite does not. Where a regex is needed, users' texts are escaped in it.
 """
 
 from typing import TypeAlias

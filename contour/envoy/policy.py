@@ -1,6 +1,6 @@
-"""What the settings say of listeners and clusters, and nothing else of them.
+"""The settings for listeners and clusters, without all others.
 
-Small values of their own: a setting that Envoy never sees changes none of them.
+They are values of their own, so that a setting which Envoy never sees changes none of them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ sender is slowed down (Envoy's guide for edge proxies)."""
 
 
 class Upstream(NamedTuple):
-    """What holds for every cluster."""
+    """Settings for every cluster."""
 
     connect_timeout: float = 2.0  # seconds
     dns_lookup_family: DnsLookupFamily = "auto"
@@ -29,7 +29,7 @@ class Upstream(NamedTuple):
 
 
 class Downstream(NamedTuple):
-    """What holds for every listener."""
+    """Settings for every listener."""
 
     sharded: bool = True
     timeouts: Timeouts = Timeouts()
@@ -40,17 +40,17 @@ class Downstream(NamedTuple):
     edge: nodes.Edge = nodes.Edge()
     rate_limits: nodes.RateLimitService | None = None
     limits: nodes.RateLimitService | None = None
-    """Who counts for RateLimitFilters."""
+    """The service that counts for RateLimitFilters."""
     names: Mapping[nodes.AnyCluster, str] = MappingProxyType({})
-    """Of the clusters that filter chains themselves ask, on a fleet (`services`)."""
+    """The names of the clusters that filter chains themselves ask (`services`), on a fleet."""
     filters: tuple[nodes.ListenerFilter, ...] = ()
-    """Of one listener: what its requests pass before they are routed."""
+    """For one listener: the filters that its requests pass before they are routed."""
     sockets: nodes.Sockets | None = None
-    """Of one listener: how its connections are taken, where a policy says it."""
+    """For one listener: the settings of a policy for its connections."""
     traffic: nodes.ClientTraffic | None = None
-    """Of one filter chain: how its requests are read, where a policy says it."""
+    """For one filter chain: the settings of a policy for its requests."""
     answer: bytes | None = None
-    """Of one listener: its template as extensions want it (`answered`); None: as it is."""
+    """For one listener: its template as extensions want it (`answered`); None: unmodified."""
 
     def services(self) -> Iterator[nodes.AnyCluster]:
         """The clusters that filter chains themselves ask."""
@@ -65,14 +65,14 @@ class Downstream(NamedTuple):
 
 @query
 def upstream(view: View, _: tuple[()]) -> Upstream:
-    """For clusters."""
+    """The settings for clusters."""
     found = view.ask(settings, ())
     return Upstream(found.timeouts.connect, found.dns_lookup_family, found.upstreams)
 
 
 @query
 def downstream(view: View, _: tuple[()]) -> Downstream:
-    """For listeners."""
+    """The settings for listeners."""
     found = view.ask(settings, ())
     return Downstream(
         sharded=view.ask(routing, ()) == "Shards",
@@ -88,12 +88,12 @@ def downstream(view: View, _: tuple[()]) -> Downstream:
 
 
 _RESENT_BODY = 1024 * 1024
-"""Bytes: Envoy's own limit of a buffer, with which Contour's users know retries. The buffers of
-connections are smaller, for they are there for every connection."""
+"""Bytes: Envoy's default buffer limit, with which Contour's users know retries. The buffers of
+connections are smaller, because every connection has some."""
 
 
 class OfRoutes(NamedTuple):
-    """What the settings of listeners say of routes."""
+    """The settings of listeners that concern routes."""
 
     tells_origins: bool
     """Whether access logs tell which object a route comes from."""
@@ -105,7 +105,7 @@ class OfRoutes(NamedTuple):
 
 @query
 def of_routes(view: View, _: tuple[()]) -> OfRoutes:
-    """What every route has to know."""
+    """The settings of listeners that concern every route."""
     edge = view.ask(defaults.edge, ())
     tells_origins = any(logs.tells_origins(it) for it in (edge.http_log, edge.https_log))
     resent = max(_RESENT_BODY, edge.buffer_limit or 0)

@@ -1,9 +1,9 @@
 """HTTP/3: the listener on the UDP port of an HTTPS listener, and its filter chains.
 
-A chain speaks to the same tables of hosts, through the same filters, on the same terms of TLS.
-Left out is what QUIC cannot do as asked: hosts without TLS 1.3, those that check certificates of
-clients. Early data is off: a request in it could be replayed. Elsewhere: which
-hosts there are (`alternatives`), and whether it is wanted (`policy`).
+A chain has the same tables of hosts, filters and TLS settings as over TCP. Hosts that QUIC cannot
+serve as asked are left out: those without TLS 1.3, and those that check client certificates. Early
+data is off, since a request in it could be replayed. Elsewhere: which hosts there are
+(`alternatives`), and whether HTTP/3 is enabled (`policy`).
 """
 
 from envoy.config.core.v3 import address_pb2
@@ -23,12 +23,12 @@ _MOST_OF_STREAM, _MOST_OF_CONNECTION = 16 << 20, 24 << 20
 
 
 def listener_name(listener: str) -> str:
-    """What the UDP listener beside an HTTPS listener is called."""
+    """The name of the UDP listener beside an HTTPS listener."""
     return f"{listener}_quic"
 
 
 def advertisement(port: int) -> str:
-    """What answers over TCP say (`alt-svc`), with the port that clients see."""
+    """The header of responses over TCP (`alt-svc`), with the port that clients see."""
     return f'h3=":{port}"; ma={_MAX_AGE}'
 
 
@@ -42,7 +42,7 @@ def head(node: nodes.Listener, answer: bytes | None) -> bytes:
 
 
 def chain(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
-    """A Listener of which nothing but a chain for hosts with the same TLS is filled in."""
+    """A Listener with nothing but a chain for hosts with the same TLS settings."""
     policy = policy._replace(traffic=tls.traffic)
     result = listener_pb2.Listener()
     made = result.filter_chains.add(name=name)
@@ -59,7 +59,7 @@ def chain(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes
 
 
 def write_protocol(target: hcm_pb2.HttpConnectionManager) -> None:
-    """Speaks HTTP/3, with the same bounds for a client as over HTTP/2."""
+    """Fills in HTTP/3, with the same limits for a client as over HTTP/2."""
     target.codec_type = hcm_pb2.HttpConnectionManager.HTTP3
     same, quic = target.http2_protocol_options, target.http3_protocol_options.quic_protocol_options
     quic.max_concurrent_streams.value = same.max_concurrent_streams.value

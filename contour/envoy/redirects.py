@@ -1,7 +1,7 @@
-"""Requests that are sent elsewhere.
+"""Redirects of clients, and redirects of backends that Envoy follows.
 
-A redirect that changes the scheme and names no port means the scheme's usual one; Envoy would keep
-the port the client wrote. For a host known by name, naming the host drops it.
+A redirect that changes the scheme without naming a port leads to the scheme's default port. Envoy
+would keep the client's port; for an exact host, setting the host in the redirect removes it.
 """
 
 from collections.abc import Iterable
@@ -62,10 +62,10 @@ def write_internal(target: pb.InternalRedirectPolicy, node: nodes.InternalRedire
 
 
 def write_reach(target: pb.VirtualHost, names: Iterable[str]) -> None:
-    """Has redirects of backends followed to these routes only; clients get all others.
+    """Follows redirects of backends only to these routes; all others are passed to clients.
 
-    Envoy reads the headers that say which address a client has once, before it follows a redirect.
-    After that the peer of the connection, a proxy, passes for the client (as of Envoy 1.40).
+    Envoy reads the headers with the client's address once, before it follows a redirect; after that
+    the peer of the connection, a proxy, counts as the client (as of Envoy 1.40).
     """
     reach = allow_listed_routes_config_pb2.AllowListedRoutesConfig()
     reach.allowed_route_names.extend(sorted(names))

@@ -1,7 +1,7 @@
-"""A virtual host as older Envoys can load it: without what they would refuse, route by route.
+"""A virtual host for older Envoys: without what they would refuse, route by route.
 
-They would refuse all of a RouteConfiguration for one such route. Which release a thing needs, and
-who is told, is in `dag.releases`.
+They would refuse a whole RouteConfiguration for one such route. Elsewhere: which release a feature
+needs, and the messages (`dag.releases`).
 """
 
 from functools import lru_cache
@@ -17,7 +17,7 @@ SINCE = Release(*releases.NEWER_SINCE)
 
 
 def for_older(host: nodes.VirtualHost) -> nodes.VirtualHost | None:
-    """The host without what needs a newer Envoy; None if there is no such thing."""
+    """The host without what needs a newer Envoy; None if nothing does."""
     if not _is_new(host.policies) and not any(_is_new(it.policies) for it in host.routes):
         return None
     routes = tuple(replace(it, policies=_without(it.policies)) for it in host.routes)

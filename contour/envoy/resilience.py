@@ -1,8 +1,7 @@
-"""How a cluster's endpoints share requests, and what keeps sick ones and floods away.
+"""Load balancing, health checks, outlier detection and circuit breakers of a cluster.
 
-Success rates are no reason to leave an endpoint out: which of two good ones is the worse is chance.
-A checked cluster is asked as often without traffic as with it, so that users get the interval they
-wrote.
+Success rates are no reason to eject an endpoint: which of two good ones is the worse is chance.
+Health checks are as frequent without traffic as with it, so that users get the interval they wrote.
 """
 
 from collections.abc import Mapping
@@ -28,18 +27,18 @@ _CHECKER = "contour-envoy-healthcheck"
 
 
 def write_balancing(target: pb.Cluster, balancing: nodes.Balancing) -> None:
-    """Fills in how requests are spread."""
+    """Fills in the load balancing."""
     target.lb_policy = _BALANCING[balancing]
 
 
 def write_table(target: pb.Cluster, node: nodes.Cluster) -> None:
-    """Fills in how large the table of hashes is."""
+    """Fills in the size of the hash table."""
     if node.balancing == "Maglev" and node.table_size is not None:
         target.maglev_lb_config.table_size.value = node.table_size
 
 
 def write_limits(target: pb.Cluster, node: nodes.CircuitBreakers | None) -> None:
-    """Fills in what may be open at once."""
+    """Fills in the circuit breakers."""
     if node is None:
         return
     threshold = target.circuit_breakers.thresholds.add(track_remaining=True)
@@ -53,7 +52,7 @@ def write_limits(target: pb.Cluster, node: nodes.CircuitBreakers | None) -> None
 
 
 def write_budget(target: pb.Cluster, node: nodes.RetryBudget | None) -> None:
-    """Fills in how many retries may be under way; the limits are written already."""
+    """Fills in the retry budget; the circuit breakers have been written before."""
     if node is None:
         return
     every = target.circuit_breakers.thresholds
@@ -71,7 +70,7 @@ _BUDGET_INTERVAL = 3
 
 
 def write_health(target: pb.Cluster, node: nodes.Cluster) -> None:
-    """Fills in how sick endpoints are found."""
+    """Fills in health checks and outlier detection."""
     target.common_lb_config.healthy_panic_threshold.value = node.panic_percent
     if node.health_check is not None:
         target.ignore_health_on_host_removal = True
@@ -117,7 +116,8 @@ def _write_check(
 def _write_exchange(
     target: health_check_pb2.HealthCheck.TcpHealthCheck, node: nodes.HealthCheck
 ) -> None:
-    """What is sent and received; nothing: the connection must open."""
+    """Fills in what a TCP check sends and expects; without both, the connection only has to
+    open."""
     target.SetInParent()
     if node.sent:
         target.send.text = node.sent.hex()
@@ -151,7 +151,7 @@ def _write_outliers(target: pb.Cluster, node: nodes.OutlierDetection) -> None:
 
 
 def write_slow_start(target: pb.Cluster, node: nodes.Cluster) -> None:
-    """Fills in how new endpoints get their share; only two ways of balancing know that."""
+    """Fills in slow start, which only two load balancing policies support."""
     if node.slow_start is None or node.balancing not in ("RoundRobin", "WeightedLeastRequest"):
         return
     is_round = node.balancing == "RoundRobin"

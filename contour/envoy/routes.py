@@ -1,8 +1,8 @@
-"""One route: what it matches, what is done, and whose it is.
+"""One route: its match, its action, and the object that it comes from.
 
-A route is named after the object that asked for it, for access logs (`%ROUTE_NAME%`). Contour also
-puts that into metadata; they cost Envoy 3 KB per route, a third of its memory at 10,000 hosts. So
-only routes with WebSockets have some, and all of them if an access log asks for it.
+A route is named after the object that it comes from, for access logs (`%ROUTE_NAME%`). Contour also
+puts that into metadata, which costs Envoy 3 KB per route, a third of its memory with 10,000 hosts.
+So only routes with WebSockets have metadata, and all routes if an access log asks for it.
 """
 
 from envoy.config.route.v3 import route_components_pb2 as pb
@@ -41,7 +41,7 @@ def write_route(
 
 
 def write_origin(target: pb.Route, origin: ObjectRef) -> None:
-    """Tells access logs which object a route comes from, as Contour does."""
+    """Adds the object that a route comes from as metadata for access logs, as Contour does."""
     told = target.metadata.filter_metadata["envoy.access_loggers.file"]
     for name, value in zip(("kind", "namespace", "name"), origin, strict=True):
         told[f"io.projectcontour.{name}"] = value

@@ -1,8 +1,8 @@
-"""The tracked queries behind routes: hosts, and the clusters they use.
+"""The tracked queries for routes: hosts, and the clusters they use.
 
-A host asks for its clusters, for it needs their names; a cluster demands its endpoints, whose
-content it does not depend on (`locating`). So whatever no host uses any more is forgotten by
-itself.
+A host asks for its clusters, because it needs their names; a cluster demands its endpoints, on
+whose content it does not depend (`locating`). So what no host uses any more is removed
+automatically.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,10 +45,10 @@ class ClusterKey(NamedTuple):
 
 @query
 def host(view: View, key: nodes.HostKey) -> Pieces | None:
-    """A virtual host, in every RouteConfiguration that it is a piece of.
+    """A virtual host, in every RouteConfiguration of which it is a part.
 
-    One of whose TLS connections nobody reads requests keeps its name, so that no wider host takes
-    requests for it that come on other connections; and one that has no TLS although it is to.
+    A host whose TLS is passed through is in it, too, so that no wildcard host takes requests for it
+    on other connections; so is one that lacks the TLS that it should have.
     """
     if _is_stream(view, key) or view.count(hosts.UNSERVED, key):
         return _pieces(view, key, resources.part(virtual_hosts.misdirected(key.host)))
@@ -67,13 +67,13 @@ def host(view: View, key: nodes.HostKey) -> Pieces | None:
 
 @query
 def unpatched_host(view: View, key: nodes.HostKey) -> resources.Part | None:
-    """A virtual host before patches; asked where it has some."""
+    """A virtual host before its patches; only asked if it has some."""
     return _unpatched(view, key)
 
 
 @query
 def patched_host(view: View, key: nodes.HostKey) -> Patched:
-    """The same after them."""
+    """A virtual host after its patches; only asked if it has some."""
     plain = view.ask(unpatched_host, key)
     patches = policies.at(view, _place(key))
     return places.host(plain.body, patches) if plain is not None else Patched()
@@ -104,7 +104,7 @@ def _plain(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> resources
 
 
 def _shaped(view: View, key: nodes.HostKey) -> resources.Part | None:
-    """A host that extensions are asked about; what Envoy refuses of it they are told, too."""
+    """A host about which extensions are asked; a refusal by Envoy is also reported to them."""
     found = view.ask(questions.served, key)
     if found is None:
         return None
@@ -139,7 +139,7 @@ def _traits(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> virtual_
 
 
 def _clients_are_told(view: View, key: nodes.HostKey, is_secure: bool) -> bool:
-    """Whether headers say which address a client of a host has."""
+    """Whether the address of a host's client comes from headers."""
     found: nodes.Tls | nodes.ClientSettings | None
     if is_secure:
         secure = view.ask(hosts.secure_host, key)
@@ -154,13 +154,13 @@ def _clients_are_told(view: View, key: nodes.HostKey, is_secure: bool) -> bool:
 
 
 def _with_older(part: resources.Part, body: bytes) -> resources.Part:
-    """The same with another host for older Envoys."""
+    """The same parts with an alternative for older Envoys."""
     plain = replace(part, body=body, digest=resources.digest(body))
     return replace(part, since=releases.SINCE, older=plain)
 
 
 def _is_stream(view: View, key: nodes.HostKey) -> bool:
-    """Whether TLS connections for a host carry something else than HTTP; `*` has no other name."""
+    """Whether TLS connections for a host carry something else than HTTP; never for `*`."""
     if key.host == "*" or not _is_secure(view, key):
         return False
     secure = view.ask(hosts.secure_host, key)
@@ -185,14 +185,14 @@ def ways(view: View, key: nodes.HostKey) -> Pieces:
 
 
 def _asked(view: View, key: nodes.HostKey) -> virtual_hosts.Asked:
-    """What a host asks of TLS connections."""
+    """What a host requires of TLS connections."""
     secure = view.ask(hosts.secure_host, key)
     lowest = view.ask(settings.tls_versions, ()).minimum
     return virtual_hosts.Asked(secure.tls if secure is not None else None, lowest)
 
 
 def _also(view: View, key: nodes.HostKey) -> str:
-    """Where else a host behind TLS may be asked: by HTTP/3, on the port of its listener."""
+    """The `alt-svc` header of a host with TLS: HTTP/3 on the port of its listener."""
     at = nodes.ListenerKey(key.fleet, key.listener)
     if not policy.serves_http3(view, at):
         return ""
@@ -205,7 +205,7 @@ def _also(view: View, key: nodes.HostKey) -> str:
 def clusters_of(
     view: View, fleet: str, found: Iterable[nodes.AnyCluster]
 ) -> Mapping[nodes.AnyCluster, resources.Name]:
-    """The names of clusters, which exist by being asked for."""
+    """The names of clusters. Clusters exist as long as they are asked for."""
     if not view.ask(passed.is_translated, ()):
         keys = ((it, ClusterKey(fleet, it)) for it in dict.fromkeys(found))
         return {it: view.ask(cluster, key)[0].name for it, key in keys}
@@ -224,7 +224,7 @@ def _is_secure(view: View, key: nodes.HostKey) -> bool:
 
 @query
 def cluster(view: View, key: ClusterKey) -> Pieces:
-    """A cluster as it is served, in one piece; none while extensions have not answered for it."""
+    """A cluster as it is served, in one part; none while extensions have not answered about it."""
     found = _unpatched_cluster(view, key)
     if not found or not _cluster_patches(view, key.fleet, found[0].name.name):
         return found
@@ -238,7 +238,7 @@ def cluster(view: View, key: ClusterKey) -> Pieces:
 
 @query
 def patched_cluster(view: View, key: ClusterKey) -> Patched:
-    """A cluster after its patches; asked where it has some."""
+    """A cluster after its patches; only asked if it has some."""
     found = _unpatched_cluster(view, key)
     if not found or found[0].value is None:
         return Patched()
@@ -249,7 +249,7 @@ def patched_cluster(view: View, key: ClusterKey) -> Patched:
 
 
 def _cluster_patches(view: View, fleet: str, name: str) -> tuple[policies.Patch, ...]:
-    """Patches name a cluster as it is called, or by where it leads."""
+    """The patches of a cluster, which refer to it by its name or by its destination."""
     return policies.at(view, *(PatchPlace(fleet, "cluster", it) for it in _names(name)))
 
 
@@ -274,7 +274,7 @@ def _unpatched_cluster(view: View, key: ClusterKey) -> Pieces:
 
 @query
 def wanted_cluster(view: View, key: ClusterKey) -> resources.Change:
-    """A cluster as the objects want it; asked where extensions are asked about clusters."""
+    """A cluster as the objects want it; only asked if extensions are asked about clusters."""
     return _cluster(view, key)
 
 
@@ -296,7 +296,7 @@ def _cluster(view: View, key: ClusterKey) -> resources.Change:
 
 
 def _endpoints(view: View, key: ClusterKey) -> Iterator[resources.Name]:
-    """Demands the endpoints of a cluster; what it cannot do without."""
+    """Demands the endpoints of a cluster. Returns the resources that it needs."""
     match key.cluster:
         case nodes.Cluster(dns=None, members=(_, *_)) as found:
             shared = locating.SharedKey(key.fleet, locating.shared_key(found))
@@ -333,7 +333,8 @@ def _demand_credentials(view: View, key: ClusterKey, every: nodes.Upstreams) -> 
 
 @query
 def tables(view: View, key: nodes.ListenerKey) -> Pieces | None:
-    """The RouteConfigurations of a listener without their hosts, and the scopes that lead there."""
+    """The RouteConfigurations of a listener without their hosts, and the scopes that lead to
+    them."""
     found = view.ask(listeners.listener, key)
     if found is None:
         return None

@@ -1,7 +1,8 @@
 """The runtime of a fleet (RTDS): keys of users, and limits that Envoy reads from there.
 
-One layer, which every Envoy asks for before anything else. Above it stands the layer of the
-bootstrap. A fleet without settings has it too, empty: an Envoy that starts waits for it.
+It is one layer, which every Envoy requests before anything else. The bootstrap's layer takes
+precedence over it. A fleet without settings has an empty layer, because an Envoy that starts waits
+for it.
 """
 
 from envoy.service.runtime.v3 import rtds_pb2

@@ -28,7 +28,7 @@ _SYSTEM = "/etc/ssl/certs/ca-certificates.crt"  # Debian, Alpine, distroless ima
 
 
 def system() -> bytes:
-    """The authorities of Envoy's machine; where it has no such file, nobody is trusted."""
+    """The authorities of Envoy's machine; if the file does not exist, no certificate is trusted."""
     result = secret_pb2.Secret(name=names.SYSTEM_TRUST.name)
     result.validation_context.trusted_ca.filename = _SYSTEM
     return encoding.encoded(result)

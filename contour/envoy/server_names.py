@@ -1,9 +1,9 @@
-"""Which filter chain serves a connection: the listener's matcher over the name a client asks for.
+"""Which filter chain serves a connection: the listener's matcher for the server name (SNI).
 
-The matcher is no part of any chain: Envoy takes a new one without draining connections, where a
-name added to a chain's own list would drain that chain. Each host is a piece of its own; an encoded
-message that occurs in several pieces is merged by whoever decodes them (Protocol Buffers, "Last One
-Wins"), so the entries of all hosts make one map:
+The matcher is not part of any chain: Envoy takes a new one without draining connections, whereas a
+new name in a chain's own list would drain that chain. Each host is a part of its own; a message
+whose encoding is spread over several parts is merged when it is decoded (Protocol Buffers, "Last
+One Wins"), so the entries of all hosts make one map:
 
     exact names → their chains; else wildcards, the longest first → theirs; else → the default chain
 
@@ -37,11 +37,12 @@ def exact_input() -> bytes:
 
 
 class Way(NamedTuple):
-    """Where the connections for a name go."""
+    """The destination of connections for a name."""
 
     chain: str
     ip_filter: nodes.IpFilter | None = None
-    """Of a stream: who may not come in is closed here, before anything is read or dialled."""
+    """For a stream: connections from other addresses are closed here, before anything is read or
+    dialled."""
 
 
 def exact(host: str, way: Way) -> bytes:
@@ -53,7 +54,7 @@ def exact(host: str, way: Way) -> bytes:
 
 
 def wildcards(ways: Iterable[tuple[str, Way]]) -> bytes:
-    """Hosts such as `*.example.com` with their chains: a listener's all in one."""
+    """All wildcard hosts of a listener, such as `*.example.com`, with their chains."""
     matcher = domain_pb2.ServerNameMatcher()
     for host, way in ways:
         entry = matcher.domain_matchers.add(domains=[host])
@@ -67,7 +68,7 @@ def wildcards(ways: Iterable[tuple[str, Way]]) -> bytes:
 
 
 def default(way: Way) -> bytes:
-    """Every other name, and none. Without this piece such connections are closed."""
+    """Connections with any other name or without a name. Without this part they are closed."""
     result = listener_pb2.Listener()
     _write_way(result.filter_chain_matcher.on_no_match.matcher.on_no_match, way)
     return encoding.encoded(result)
@@ -86,8 +87,8 @@ def _write_way(target: matcher_pb2.Matcher.OnMatch, way: Way) -> None:
 
 
 _NOWHERE = "nowhere"
-"""A chain that does not exist: Envoy closes what is led there. Said outright, since a map that
-finds no answer below an entry goes on to the wildcards."""
+"""A chain that does not exist: Envoy closes the connection. It is named explicitly, because a map
+without an answer below an entry goes on to the wildcards."""
 
 
 def _write_filtered(target: matcher_pb2.Matcher, chain: str, node: nodes.IpFilter) -> None:

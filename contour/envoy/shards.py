@@ -1,17 +1,17 @@
-"""Which of a listener's RouteConfigurations a host is in, and how Envoy finds the same one.
+"""Spreads the hosts of a listener over RouteConfigurations, and tells Envoy where to find them.
 
-Envoy reads a RouteConfiguration anew, all its hosts, whenever one of them changes. So the hosts of
-a listener are spread over many tables, and scopes lead to them. Exact hosts spread by a hash of
-their name, and a marker answers for what a table does not hold: then a request belongs into the
-table of wildcards for the last two labels of its host, where Envoy prefers the longest. Wildcards
-of fewer labels are in all of those.
+Envoy reads all hosts of a RouteConfiguration again whenever one of them changes. So the hosts of a
+listener are spread over many tables, and scopes lead to them. Exact hosts are spread by a hash of
+their name. A marker route matches requests for hosts that a table does not contain: they belong in
+the table of wildcards for the last two labels of their host, where Envoy prefers the longest match.
+Wildcards of fewer labels are in all tables of wildcards.
 
-Envoy looks for a scope by a header that it writes itself (`write_scopes`): the listener and the
-host as the client named it, behind TLS with the server name before it. Each exact host has a scope
-of that name (`ways`), so most requests reach their table without a script. All others have no scope
-at first; a script finds the table by the rules above, and writes its name into the header
-(`scripts`). It finds the same one: a scope that is missing, or is there before its host, makes a
-request slower and nothing else.
+Envoy selects a scope by a header that it writes itself (`write_scopes`): the listener and the host
+as the client named it, behind TLS with the server name before it. Each exact host has a scope of
+that name (`ways`), so most requests reach their table without a script. Other requests have no
+scope at first; a script finds the table by the rules above, and writes its name into the header
+(`scripts`). It finds the same table, so a scope that is missing, or is there before its host, only
+makes a request slower.
 
 10,000 hosts of two routes, two cores with other work, 60 MB of the memory Envoy's own:
 
@@ -52,44 +52,46 @@ WILD = 64
 """Tables of hosts with a wildcard."""
 
 _LISTENERS = 32
-"""Those whose tables are kept, beside those that the graph holds: some 200 KB each."""
+"""Listeners whose tables are cached, beside those that the graph holds: some 200 KB each."""
 
 HEADER = "x-contour-routes"
-"""Names the RouteConfiguration of a request; what a client wrote there is overwritten."""
+"""The header with the name of a request's RouteConfiguration; a client's value is overwritten."""
 
 FILTER = "contour.table"
-"""The filter that finds the table; in a host's metadata, the part that it reads."""
+"""The filter that finds the table, and the key of its part of a host's metadata."""
 
 ASKS = "asks"
 """In that part: an authorization server may decide over its requests."""
 
 ADMISSION = "contour.admission"
-"""The filter that judges what is asked on a connection; in metadata, the part that it reads."""
+"""The filter that decides which hosts a connection may reach, and the key of its part of the
+metadata."""
 
 UPGRADE = "upgrade"
 """In that part: the protocol that clients may switch to."""
 
 GUARD = "guard"
-"""In that part of a host's metadata: what is asked of every connection (`names.Terms.guard`)."""
+"""In that part of a host's metadata: what is required of every connection (`names.Terms.guard`)."""
 
 NAMES = "names"
-"""In that part: the server names for which it may be asked, beside its own, and their terms."""
+"""In that part: the server names, beside its own, whose connections may reach it, and their
+terms."""
 
 OPEN = "open"
-"""In that part: on which terms connections that name no host we know reach it."""
+"""In that part: the terms on which connections without a known server name reach it."""
 
 ANY = "any"
-"""As the value of `OPEN`: on any."""
+"""As the value of `OPEN`: on any terms."""
 
 MARKER = "no-such-host"
-"""The route that says: the host asked for is not in this table."""
+"""The route for hosts that are not in this table."""
 
 LONGEST_HOST = 255
 """Bytes; DNS names are shorter."""
 
 MULTIPLIER = 131
 MODULUS = 16_777_213
-"""Prime, and so small that all arithmetic stays exact in the floating point numbers of Lua."""
+"""A prime that is small enough for exact arithmetic in the floating point numbers of Lua."""
 
 
 def hashed(host: str) -> int:
@@ -126,9 +128,10 @@ def wild_tables(listener: str) -> Sequence[str]:
 
 @lru_cache(_LISTENERS)
 def heads(listener: str, *, sharded: bool, secure: bool) -> tuple[resources.Change, ...]:
-    """The RouteConfigurations of a listener without their hosts, and the scopes that lead there.
+    """The RouteConfigurations of a listener without their hosts, and the scopes that lead to them.
 
-    They are the same after every change of the listener, and making them takes milliseconds.
+    They are cached, because they are the same after every change of the listener, and making them
+    takes milliseconds.
     """
     if not sharded:
         head = resources.part(_named(listener, _single(secure)))
@@ -144,7 +147,7 @@ def _scoped(name: str, head: bytes) -> Iterator[resources.Change]:
 
 
 def scope(key: str, table: str) -> resources.Change:
-    """A scope: the header of a request, and the table to which that leads."""
+    """A scope: the value of the header, and the table to which it leads."""
     result = scoped_route_pb2.ScopedRouteConfiguration(name=key, route_configuration_name=table)
     result.key.fragments.add(string_key=key)
     return resources.Change(names.scope(key), "", resources.part(encoding.encoded(result)))
@@ -157,9 +160,10 @@ def _named(name: str, rest: bytes) -> bytes:
 
 @cache
 def _exact() -> bytes:
-    """A table that Envoy finds by itself: its requests meet no script, and what their host uses.
+    """A table that Envoy finds by itself: its requests pass no script, and only the filters that
+    their host uses.
 
-    Without its name: a listener has some hundred tables, and nothing else of them differs.
+    The name is missing, because the hundreds of tables of a listener differ only in it.
     """
     result = _head()
     slots.write_disabled(result)
@@ -176,9 +180,9 @@ def _exact() -> bytes:
 
 @cache
 def _wild() -> bytes:
-    """A table that a script finds: all filters are made before that, so none can be left out.
+    """A table that a script finds: all filters are created before that, so none can be left out.
 
-    Without its name.
+    The name is missing.
     """
     result = _head()
     slots.write_silent(result)
@@ -186,7 +190,8 @@ def _wild() -> bytes:
 
 
 def _single(secure: bool) -> bytes:
-    """The only table. Behind TLS each request is judged: no scope compares host and server name."""
+    """The only table. Behind TLS the script checks each request, because no scope compares host and
+    server name."""
     result = _head()
     slots.write_disabled(result)
     result.typed_per_filter_config[FILTER].CopyFrom(enabling.DISABLED)
@@ -204,9 +209,9 @@ def _head() -> route_pb2.RouteConfiguration:
 
 
 def ways(listener: nodes.Listener, host: str) -> Iterator[str]:
-    """What the header of requests for an exact host may be, as clients write it most often.
+    """The values of the header for an exact host as clients usually write it.
 
-    Browsers leave out the usual port of the scheme, and name any other one.
+    Browsers leave out the default port of the scheme, and name any other one.
     """
     if host.startswith("*"):
         return
@@ -218,10 +223,11 @@ def ways(listener: nodes.Listener, host: str) -> Iterator[str]:
 
 
 def write_scopes(target: Pb, listener: str, said: str) -> None:
-    """Routes by scope; the same scopes for every listener, so Envoy keeps them once.
+    """Fills in scoped routes.
 
-    The header is the listener and what is said of a request; nothing, if that is empty. What a
-    client wrote there goes: else it could choose.
+    The scopes are the same for every listener, so Envoy keeps them once. The header is the listener
+    and properties of the request; it is missing if these are empty. A client's value is removed:
+    otherwise the client could choose the table.
     """
     routes = target.scoped_routes
     routes.name = listener

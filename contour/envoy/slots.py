@@ -1,22 +1,22 @@
 """Which filters a request meets between the choice of its route and the router, and in which order.
 
 Every chain has all of them, so that the first host to use one changes no listener and drains no
-connection. A request passes only those that its host uses: Envoy makes the filters of a request
-when it knows its route, and leaves out what that says is disabled. So filters are enabled in the
+connection. A request passes only those that its host uses: Envoy creates the filters of a request
+when it knows the route, and leaves out those that the route disables. So filters are enabled in the
 chain, disabled by the head of a RouteConfiguration (`write_disabled`), and enabled again by each
 virtual host that uses them (`write_enabled`).
 
-It is this way round because Envoy looks at the route that it chooses first. Where it has none yet,
-as in front of the script that finds a table (`scripts`), every filter is made and asks the route
-when its turn comes: such a request costs more, and no guard is missing. Disabled in the chain and
-enabled by routes, a guard would be missing there.
+Filters are not disabled in the chain and enabled by routes, because Envoy looks only at the first
+route that it chooses. If it has none yet, as before the script that finds a table (`scripts`),
+every filter is created and reads the route when its turn comes: such a request costs more, but no
+guard is missing. A filter that is disabled in the chain would be missing then.
 
 A host uses a filter if any of its routes does: another filter may make Envoy choose another one of
 them later.
 
-What changes the form of answers comes first, so that it sees what all others made of them (answers
-run backwards). Error pages come early, for the same reason. Preflights are answered before anybody
-is refused, and what costs least refuses first.
+Filters that transform responses come first, so that they see the changes of all others (responses
+pass the filters backwards). Error pages come early, for the same reason. Preflights are answered
+before any filter refuses a request, and the cheapest filters refuse first.
 """
 
 from collections.abc import Callable, Iterator
@@ -54,18 +54,18 @@ from dag import nodes
 
 Source: TypeAlias = config_source_pb2.ExtensionConfigSource
 Content: TypeAlias = Message | Source | None
-"""The configuration of a filter, or where it comes from; None: the settings ask for none."""
+"""The configuration of a filter, or its source; None: the settings ask for no filter."""
 
 GRPC_WEB = "envoy.filters.http.grpc_web"
 
 
 class Use(NamedTuple):
-    """A virtual host, as the rules made it and as Envoy is told of it."""
+    """A virtual host, as a node of the rules and as Envoy's message."""
 
     node: nodes.VirtualHost
     written: pb.VirtualHost
     told: frozenset[str]
-    """The filters to which the host, a route or a share of a route says something."""
+    """The filters that the host, a route or a share of a route configures."""
 
 
 class Slot(NamedTuple):
@@ -73,7 +73,8 @@ class Slot(NamedTuple):
 
     name: str
     installed: Callable[[Downstream], Content]
-    """What stands in the chain: it does nothing unless a route says so."""
+    """The filter's configuration in the chain, with which it does nothing unless a route configures
+    it."""
     is_used: Callable[[Use, str], bool]
     """Whether requests of a host pass the filter of this name."""
 
@@ -87,12 +88,12 @@ def _told(written: pb.VirtualHost) -> Iterator[str]:
 
 
 def _is_told(use: Use, name: str) -> bool:
-    """Whether the host, a route or a share of a route says something to the filter."""
+    """Whether the host, a route or a share of a route configures the filter."""
     return name in use.told
 
 
 def _is_authenticated(use: Use, _: str) -> bool:
-    """Whether a policy is named whose filters are to run."""
+    """Whether a route names a policy whose filters should run."""
     return authentication.NAMED in use.told
 
 
@@ -102,7 +103,7 @@ def _has_descriptors(use: Use, name: str) -> bool:
 
 
 def _speaks_grpc(use: Use, _: str) -> bool:
-    """Whether a backend may speak gRPC, which takes HTTP/2."""
+    """Whether a backend may speak gRPC, which needs HTTP/2."""
     return any(
         share.cluster is not None and share.cluster.protocol != "http/1.1"
         for it in use.node.routes
@@ -112,7 +113,7 @@ def _speaks_grpc(use: Use, _: str) -> bool:
 
 
 def _has_bodies(use: Use, _: str) -> bool:
-    """Whether an answer may be long enough to be compressed."""
+    """Whether a response may be long enough to be compressed."""
     if use.written.typed_per_filter_config:
         return True
     return any(
@@ -192,31 +193,31 @@ def installed(policy: Downstream) -> Iterator[tuple[str, Message | Source]]:
 
 
 def write_disabled(target: route_pb2.RouteConfiguration) -> None:
-    """Leaves out all of them, for hosts that do not say otherwise."""
+    """Disables all of them, for hosts that do not enable them."""
     for it in SLOTS:
         target.typed_per_filter_config[it.name].CopyFrom(DISABLED)
 
 
 def write_silent(target: route_pb2.RouteConfiguration) -> None:
-    """Tells those that do something if they are told nothing that they are off."""
+    """Turns off those that are active without configuration of a route."""
     for name, content in _SILENT.items():
         target.typed_per_filter_config[name].CopyFrom(content)
 
 
 def write_enabled(target: pb.VirtualHost, node: nodes.VirtualHost) -> None:
-    """Enables those that a host uses; its routes and policies are written already."""
+    """Enables those that a host uses; its routes and policies have been written before."""
     use = Use(node, target, frozenset(_told(target)))
-    # All are found before any is written: what is enabled is told something.
+    # All are found before any is written, because enabling a filter configures it.
     for name in [*(use.told & _IF_TOLD), *(it.name for it in _OTHERS if it.is_used(use, it.name))]:
         if name not in target.typed_per_filter_config:
             target.typed_per_filter_config[name].CopyFrom(_SILENT.get(name, ENABLED))
 
 
 def write_all_enabled(target: pb.VirtualHost) -> None:
-    """Enables all of them, for a host that only stands for others."""
+    """Enables all of them, for a host that only stands in for others."""
     for it in SLOTS:
         target.typed_per_filter_config[it.name].CopyFrom(_SILENT.get(it.name, ENABLED))
 
 
 _SILENT = {name: encoding.packed(content) for name, content in authorization.off()}
-"""What else is told to filters that do something if they are told nothing."""
+"""The configuration that turns off filters which are active by default."""

@@ -14,7 +14,7 @@ Option = tuple[int, int, int]
 
 
 def of_keepalive(node: nodes.Keepalive) -> Iterator[Option]:
-    """Probes on connections that rest."""
+    """Keepalive probes on idle connections."""
     yield SOL_SOCKET, SO_KEEPALIVE, 1
     yield IPPROTO_TCP, TCP_KEEPIDLE, node.idle
     yield IPPROTO_TCP, TCP_KEEPINTVL, node.interval
@@ -22,7 +22,7 @@ def of_keepalive(node: nodes.Keepalive) -> Iterator[Option]:
 
 
 def of_buffers(size: int) -> Iterator[Option]:
-    """How many bytes the kernel buffers, in either direction."""
+    """The sizes of the kernel's buffers, in either direction."""
     yield SOL_SOCKET, SO_RCVBUF, size
     yield SOL_SOCKET, SO_SNDBUF, size
 

@@ -1,9 +1,9 @@
-"""What stands before bytes that nobody reads: network filters in front of Envoy's proxy for TCP.
+"""Guards of streams: network filters in front of Envoy's TCP proxy.
 
-Addresses are looked at before that, too: by the listener (`server_names`). Envoy's network RBAC
-filter decides when a client's first byte comes, and by then the proxy has dialled the backend
-(envoyproxy/envoy#9023), whose greeting a client that says nothing would read. The filter stays: it
-holds whichever way a connection came to its chain. The limits decide before anything is dialled.
+The listener also checks addresses, earlier (`server_names`): Envoy's network RBAC filter decides
+when the first byte of a client arrives, and by then the proxy has dialled the backend
+(envoyproxy/envoy#9023), so a silent client would read the backend's greeting. The filter applies in
+addition, however a connection reached its chain. The limits decide before anything is dialled.
 """
 
 from collections.abc import Iterator
@@ -73,7 +73,8 @@ def _global(
 
 
 def _entry(node: nodes.GenericKey | nodes.RemoteAddress) -> tuple[str, str]:
-    """Values are formats to Envoy; keys are as the HTTP filter calls them."""
+    """An entry of a descriptor. Envoy reads values as formats; keys are those of the HTTP
+    filter."""
     if isinstance(node, nodes.RemoteAddress):
         return "remote_address", "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%"
     return node.key, headers.literal(node.value)

@@ -1,7 +1,7 @@
-"""Bytes and datagrams that nobody reads: Envoy's proxies for TCP and UDP.
+"""Streams of bytes and datagrams: Envoy's proxies for TCP and UDP.
 
-A share without a cluster is closed: it goes to a cluster that does not exist. Envoy's UDP proxy
-knows no weights, so there the backends become one cluster that does.
+Connections of a share without a cluster are closed: they go to a cluster that does not exist.
+Envoy's UDP proxy has no weights, so backends of UDP become one cluster, which has them.
 """
 
 from envoy.config.listener.v3 import listener_pb2
@@ -21,7 +21,7 @@ UDP = "envoy.filters.udp_listener.udp_proxy"
 def tcp(
     stat_prefix: str, node: nodes.Stream, names: ClusterNames, idle_timeout: float
 ) -> tcp_pb.TcpProxy:
-    """The proxy of connections, which may rest for so many seconds if the stream does not say."""
+    """The TCP proxy; `idle_timeout` applies if the stream has none."""
     result = tcp_pb.TcpProxy(stat_prefix=stat_prefix)
     shares = [it for it in node.shares if it.weight] or [nodes.WeightedCluster(None)]
     if len(shares) == 1:
@@ -52,19 +52,19 @@ def write_udp(
 
 
 def clusters(node: nodes.Stream) -> list[nodes.AnyCluster]:
-    """Where connections go."""
+    """The clusters for connections."""
     return list(dict.fromkeys(it.cluster for it in node.shares if it.cluster and it.weight))
 
 
 def targets(of: nodes.Listener) -> list[nodes.AnyCluster]:
-    """Where everything goes that comes to a listener without HTTP and TLS."""
+    """The clusters of a listener without HTTP and TLS."""
     if of.stream is None:
         return []
     return datagram_clusters(of.name, of.stream) if of.protocol == "UDP" else clusters(of.stream)
 
 
 def datagram_clusters(listener: str, node: nodes.Stream) -> list[nodes.AnyCluster]:
-    """Where datagrams go: at most one cluster."""
+    """The clusters for datagrams: at most one."""
     found = clusters(node)
     return found if len(found) < 2 else [_combined(listener, node)]
 

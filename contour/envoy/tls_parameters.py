@@ -1,4 +1,4 @@
-"""What TLS of clients and TLS towards backends have in common: versions, ciphers, SDS references.
+"""Common TLS settings for clients and backends: versions, ciphers, SDS references.
 
 Ciphers: the default list of Contour's configuration reference.
 """
@@ -42,7 +42,7 @@ def write_certificate(target: tls_pb2.CommonTlsContext, secret: NamespacedName) 
 def write_trust(
     target: tls_pb2.CommonTlsContext, trust: resources.Name, checks: pb.CertificateValidationContext
 ) -> None:
-    """Fills in what is believed: authorities by SDS, and the checks beside them."""
+    """Fills in the validation of certificates: authorities by SDS, and further checks."""
     both = target.combined_validation_context
     both.default_validation_context.CopyFrom(checks)
     source = both.validation_context_sds_secret_config

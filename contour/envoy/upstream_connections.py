@@ -1,4 +1,4 @@
-"""How connections to a backend are opened and kept, where a policy says so."""
+"""Settings of a policy for connections to a backend."""
 
 from collections.abc import Mapping
 
@@ -14,15 +14,15 @@ _FAMILIES: Mapping[nodes.LookupFamily, pb.Cluster.DnsLookupFamily.ValueType] = {
     "IPv4": pb.Cluster.V4_ONLY,
     "IPv6": pb.Cluster.V6_ONLY,
     "IPv4Preferred": pb.Cluster.V4_PREFERRED,
-    "IPv6Preferred": pb.Cluster.AUTO,  # Envoy's name for it
+    "IPv6Preferred": pb.Cluster.AUTO,  # the name in Envoy
     "IPv4AndIPv6": pb.Cluster.ALL,
 }
 _VERSIONS = {"V1": proxy_protocol_pb2.ProxyProtocolConfig.V1}
-"""Envoy leaves out the other one, which is its default."""
+"""The other version is Envoy's default."""
 
 
 def write(target: pb.Cluster, node: nodes.Connections) -> None:
-    """Fills in all but the options of HTTP; TLS, if there is any, is there already."""
+    """Fills in all but the HTTP options; TLS, if any, has been written before."""
     if node.buffer_limit is not None:
         target.per_connection_buffer_limit_bytes.value = node.buffer_limit
     if node.kernel_buffer is not None:
@@ -63,7 +63,7 @@ def _write_dns(target: pb.Cluster, node: nodes.DnsSettings) -> None:
 
 
 def _write_proxy_protocol(target: base_pb2.TransportSocket, version: str) -> None:
-    """The header goes before all else, TLS included."""
+    """The PROXY header is sent before everything else, TLS included."""
     made = upstream_proxy_protocol_pb2.ProxyProtocolUpstreamTransport()
     made.config.version = _VERSIONS.get(version, proxy_protocol_pb2.ProxyProtocolConfig.V2)
     if target.name:

@@ -1,8 +1,8 @@
-"""TLS towards backends: what is offered, which certificate is shown, which is believed.
+"""TLS to backends: what is offered, which certificate is presented, which are trusted.
 
-Authorities and client certificates come by SDS, so renewing one changes no cluster. A bundle that
-is missing refuses every connection. Certificates are not checked only where the user asked for
-none of it (HTTPProxy without `validation`).
+Authorities and client certificates come by SDS, so renewing one changes no cluster. If a CA bundle
+is missing, every connection is refused. Certificates are unchecked only if the user asked for no
+validation (HTTPProxy without `validation`).
 """
 
 from envoy.config.cluster.v3 import cluster_pb2
@@ -41,14 +41,14 @@ def write_tls(
 def write_server_name(
     target: protocol_pb2.UpstreamHttpProtocolOptions, node: nodes.UpstreamTls | None
 ) -> None:
-    """Asks for the host of the request, which a certificate must have if it is checked."""
+    """Sends the host of the request as SNI; a certificate that is checked must contain it."""
     if node is not None and node.sni_of == "request":
         target.auto_sni = True
         target.auto_san_validation = node.trust is not None or node.system
 
 
 def is_needed(node: nodes.AnyCluster) -> bool:
-    """Whether the protocol of a cluster is spoken over TLS."""
+    """Whether the protocol of a cluster needs TLS."""
     if isinstance(node, nodes.LocalCluster):
         return False
     return node.protocol in _OVER_TLS
@@ -57,7 +57,7 @@ def is_needed(node: nodes.AnyCluster) -> bool:
 def client_certificate(
     node: nodes.UpstreamTls | None, every: nodes.Upstreams
 ) -> NamespacedName | None:
-    """The certificate shown to backends, where there is TLS."""
+    """The client certificate for backends, if TLS is used."""
     return (node.client_certificate if node else None) or every.client_certificate
 
 

@@ -1,8 +1,8 @@
-"""One virtual host, as an encoded piece of a RouteConfiguration.
+"""One virtual host, as an encoded part of a RouteConfiguration.
 
-Encoded messages with repeated fields can be joined: a RouteConfiguration is its own fields and
-these pieces, one after the other, so an edited host is all that is encoded again. Elsewhere: the
-RouteConfigurations it is a piece of (`shards`).
+Encoded messages with repeated fields can be concatenated: a RouteConfiguration is its own fields
+followed by these parts, so only an edited host is encoded again. Elsewhere: the RouteConfigurations
+to which a host belongs (`shards`).
 """
 
 from collections.abc import Iterator
@@ -52,38 +52,40 @@ def _targets(action: nodes.Forward) -> Iterator[nodes.Cluster]:
 
 
 class Asked(NamedTuple):
-    """What a host asks of the TLS connections that may bring its requests."""
+    """What a host requires of TLS connections on which it can be requested."""
 
     tls: nodes.Tls | None
-    """None: it cannot be served behind TLS, so nobody may bring any."""
+    """None: it cannot be served behind TLS, so no connection is accepted."""
     lowest: nodes.TlsVersion = "1.2"
-    """What every connection has at least."""
+    """The lowest version of any connection."""
 
 
 class Traits(NamedTuple):
-    """What else there is to know of a host."""
+    """Further properties of a host."""
 
     asked: Asked | None = None
     """None on plain HTTP."""
     also: str = ""
-    """Where else it may be asked (`alt-svc`)."""
+    """Its `alt-svc` header."""
     tells_origins: bool = False
-    """Access logs tell which object a route comes from."""
+    """Whether access logs show which object a route comes from."""
     resent_body: int = 1024 * 1024
     """Bytes of a body that are kept for a request that may be sent again."""
     is_in_only_table: bool = False
-    """No scope has compared what a request names with the host."""
+    """Whether there is one table, so that no scope has compared the host of a request."""
     at: nodes.HostKey = nodes.HostKey("", "", "")
-    """Where it is served: each place counts what is limited on its own."""
+    """Where it is served: limits are counted separately for each place."""
     clients_are_told: bool = False
-    """Headers say which address a client has. Not asked of a host that follows no redirects."""
+    """Whether the client's address comes from headers. It is not set for a host that follows no
+    redirects."""
 
 
 PLAIN = Traits()
 
 
 def _may_be_sent_again(action: nodes.Action) -> bool:
-    """Whether Envoy keeps a request: to try again, or to follow a redirect of the backend."""
+    """Whether Envoy may send a request again: for a retry, or to follow a redirect of the
+    backend."""
     if not isinstance(action, nodes.Forward):
         return False
     is_retried = action.retry is not None and action.retry.attempts > 0
@@ -99,14 +101,14 @@ def follows_redirects(host: nodes.VirtualHost) -> bool:
 def encoded(
     host: nodes.VirtualHost, called: forwarding.ClusterNames, traits: Traits = PLAIN
 ) -> bytes:
-    """A RouteConfiguration of which nothing but this host is filled in."""
+    """A RouteConfiguration with nothing but this host."""
     return finished(written(host, called, traits), host, traits)
 
 
 def written(
     host: nodes.VirtualHost, called: forwarding.ClusterNames, traits: Traits
 ) -> route_pb2.RouteConfiguration:
-    """What its author asks for: its routes and what guards them."""
+    """The routes and guards that the author of the host asks for."""
     result = route_pb2.RouteConfiguration()
     target = result.virtual_hosts.add(name=host.host)
     target.domains.append(host.host)
@@ -122,7 +124,7 @@ def written(
 def finished(
     result: route_pb2.RouteConfiguration, host: nodes.VirtualHost, traits: Traits
 ) -> bytes:
-    """The same in bytes, with what chains and tables have to know of it."""
+    """The same encoded, with the metadata that filter chains and tables need."""
     target = result.virtual_hosts[0]
     if any(it.route.HasField("internal_redirect_policy") for it in target.routes):
         _name_routes(target, host.host)
@@ -160,15 +162,15 @@ def _write_route(
 
 
 def closed(host: str) -> bytes:
-    """A RouteConfiguration of which nothing but this host is filled in, and it answers 503.
+    """A RouteConfiguration with nothing but this host, which answers 503.
 
-    In the place of one that Envoy refuses: or the host of a wildcard would take its requests.
+    It replaces a host that must not be served, whose requests a wildcard host would take otherwise.
     """
     return _answering(host, 503)
 
 
 def misdirected(host: str) -> bytes:
-    """The same, and it answers 421: requests for it are not read on connections of its own."""
+    """The same, but it answers 421: the host has no HTTP on its own connections."""
     return _answering(host, 421)
 
 
@@ -182,13 +184,14 @@ def _answering(host: str, status: int) -> bytes:
 
 
 def _name_routes(target: pb.VirtualHost, host: str) -> None:
-    """Envoy remembers by name which routes redirects were followed to; without, all are one."""
+    """Names the routes: Envoy remembers by name to which routes it has followed redirects, and
+    takes routes without a name for one."""
     for route in target.routes:
         route.name = names.route(host, encoding.encoded(route.match))
 
 
 def _unjudged(host: nodes.VirtualHost, traits: Traits) -> set[str]:
-    """The names that only routes of a host have which no guard of the client's address is for."""
+    """The names of a host's routes without a guard of the client's address."""
     judged: dict[bool, set[str]] = {True: set(), False: set()}
     for node in host.routes:
         match = pb.RouteMatch()
@@ -201,11 +204,11 @@ def _unjudged(host: nodes.VirtualHost, traits: Traits) -> set[str]:
 
 
 def _hide_table(target: pb.VirtualHost) -> None:
-    """Backends do not see our header, but those that Envoy follows redirects of: it looks for the
-    route of the new place while it still has the old request.
+    """Removes our header from requests to backends, unless Envoy follows their redirects: it looks
+    for the new route with the headers of the old request.
 
-    Where there is one table, nobody writes the header, and to take it away costs Envoy 2 % of
-    a request.
+    If there is only one table, the header does not exist, and removing it would cost Envoy 2 % of a
+    request.
     """
     if not any(it.route.HasField("internal_redirect_policy") for it in target.routes):
         target.request_headers_to_remove.append(shards.HEADER)
@@ -216,9 +219,9 @@ def _hide_table(target: pb.VirtualHost) -> None:
 
 
 def _write_asked(target: pb.VirtualHost, host: nodes.VirtualHost, asked: Asked) -> None:
-    """What connections have to be for its requests (`scripts`).
+    """Writes what connections must fulfil for its requests (`scripts`).
 
-    Most hosts ask for nothing but their name, and have no metadata, which cost Envoy memory.
+    Most hosts require only their name, and have no metadata, which would cost Envoy memory.
     """
     terms = names.terms(asked.tls) if asked.tls is not None else _NOBODY
     told: dict[str, str] = {}
