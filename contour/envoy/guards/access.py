@@ -1,12 +1,12 @@
-"""Which requests may pass, by ordered rules: a second of Envoy's RBAC filters, behind tokens and
-authorization servers, whose results the rules may ask for.
+"""Ordered rules for requests: a second RBAC filter of Envoy. It comes after tokens and
+authorization servers, so that rules may use their results.
 
-Envoy's own rules are not ordered. So they become one condition: what a rule allows, or else the
-next one; what no rule denies, and the next one allows.
+Envoy's own rules are not ordered. So the rules become one condition: allowed by a rule, or by the
+rules after it; denied by no rule, and allowed by the rules after it.
 
-Envoy compares each value of a repeated header on its own (since it mended CVE-2026-26308). So that
-nobody gets in by adding a value to those of a proxy, a filter before the rules notes what a header
-says as a whole, its values joined by commas, and rules that allow are compared with that.
+Envoy compares each value of a repeated header on its own (since the fix of CVE-2026-26308). So that
+no client passes by adding a value to those of a proxy, a filter before the rules records the whole
+header, its values joined by commas, and rules that allow are compared with that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,20 +24,20 @@ from dag.values import regexes
 
 NAME = "envoy.filters.http.rbac.access"
 NOTED = "contour.headers.noted"
-"""The filter that notes headers as a whole."""
+"""The filter that records whole headers."""
 
 _PLACE = "contour.headers"
 _MARK = "="
-"""Stands before what is noted, for Envoy notes no empty value."""
+"""The prefix of recorded values, since Envoy does not record empty ones."""
 
 
 def installed() -> pb.RBAC:
-    """Without rules everybody may."""
+    """Without rules every request passes."""
     return pb.RBAC()
 
 
 def policy(node: nodes.Access) -> pb.RBACPerRoute:
-    """Who meets the condition may."""
+    """Requests that meet the condition pass."""
     result = pb.RBACPerRoute()
     rules = result.rbac.rules
     rules.action = rules_pb.RBAC.Action.ALLOW
@@ -48,12 +48,12 @@ def policy(node: nodes.Access) -> pb.RBACPerRoute:
 
 
 def off() -> pb.RBACPerRoute:
-    """In place of the virtual host's."""
+    """Turns off the virtual host's rules."""
     return pb.RBACPerRoute()
 
 
 def noted() -> noting_pb.Config:
-    """Notes nothing unless a route says so."""
+    """Records nothing unless a route configures it."""
     return noting_pb.Config()
 
 
@@ -90,7 +90,7 @@ def _condition(node: nodes.Access) -> rules_pb.Principal:
 
 
 def _requests(rule: nodes.AccessRule) -> rules_pb.Principal:
-    """The requests that a rule is about."""
+    """The requests to which a rule applies."""
     wanted: list[rules_pb.Principal] = []
     if rule.methods:
         wanted.append(_any([_header(":method", it) for it in rule.methods]))
@@ -114,14 +114,14 @@ def _header(name: str, value: str) -> rules_pb.Principal:
 
 
 def _whole(name: str, value: str) -> rules_pb.Principal:
-    """A header that says this and nothing else, however often it is sent."""
+    """A header with this value and no other one, however often it is sent."""
     result, wanted = _note(name)
     wanted.string_match.exact = _MARK + value
     return result
 
 
 def _listed(name: str, value: str) -> rules_pb.Principal:
-    """A header that says this, perhaps among others: what is denied must not hide there."""
+    """A header with this value, perhaps among others: a denied value must not hide among them."""
     result = rules_pb.Principal()
     result.header.name = name
     expression = f"(.*,)?[ \\t]*{regexes.quoted(value)}[ \\t]*(,.*)?"
@@ -134,7 +134,8 @@ def _listed(name: str, value: str) -> rules_pb.Principal:
 
 
 def _is_too_long(name: str) -> rules_pb.Principal:
-    """A header that is there and was not noted: together, its values have more than 8 KiB."""
+    """A header that is present but was not recorded, because its values have more than 8 KiB
+    together."""
     result = rules_pb.Principal()
     result.header.name = name
     result.header.present_match = True
@@ -144,7 +145,7 @@ def _is_too_long(name: str) -> rules_pb.Principal:
 
 
 def _note(name: str) -> tuple[rules_pb.Principal, value_pb2.ValueMatcher]:
-    """Who sends a header of which is noted what the matcher wants."""
+    """Requests whose recorded header meets the matcher, which is to be filled in."""
     result = rules_pb.Principal()
     matcher = result.sourced_metadata.metadata_matcher
     matcher.filter = _PLACE

@@ -1,4 +1,4 @@
-"""Which addresses may ask: Envoy's RBAC filter, with one rule."""
+"""Which client addresses may send requests: Envoy's RBAC filter, with one rule."""
 
 import ipaddress
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ NAME = "envoy.filters.http.rbac"
 
 
 def installed() -> pb.RBAC:
-    """Without rules everybody may."""
+    """Without rules every request passes."""
     return pb.RBAC()
 
 
@@ -24,7 +24,7 @@ def policy(node: nodes.IpFilter) -> pb.RBACPerRoute:
 
 
 def write_rules(target: rules_pb.RBAC, node: nodes.IpFilter) -> None:
-    """Of requests and of connections alike."""
+    """Fills in the rules, for requests and for connections."""
     target.action = rules_pb.RBAC.Action.Value(node.action)
     rule = target.policies["addresses"]
     rule.permissions.add(any=True)
@@ -35,12 +35,12 @@ def write_rules(target: rules_pb.RBAC, node: nodes.IpFilter) -> None:
 
 
 def off() -> pb.RBACPerRoute:
-    """In place of the virtual host's."""
+    """Turns off the virtual host's rules."""
     return pb.RBACPerRoute()
 
 
 def principal(node: nodes.IpRange) -> rules_pb.Principal:
-    """Whoever has one of these addresses."""
+    """Clients with one of these addresses."""
     target = rules_pb.Principal()
     network = ipaddress.ip_network(node.cidr, strict=False)
     cidr = target.direct_remote_ip if node.source == "Peer" else target.remote_ip
@@ -50,7 +50,7 @@ def principal(node: nodes.IpRange) -> rules_pb.Principal:
 
 
 def is_judged(route: nodes.Policies | None, host: nodes.Policies | None) -> bool:
-    """Whether a guard of a route looks at the address that headers may give a client."""
+    """Whether a guard of a route depends on the client's address, which may come from headers."""
     return any(_judges(_held(it, route, host)) for it in _BY_ADDRESS)
 
 

@@ -1,13 +1,13 @@
-"""Requests need a key or a password: Envoy's api_key_auth and basic_auth filters, by name.
+"""API keys and passwords: Envoy's api_key_auth and basic_auth filters, selected by name.
 
-What is compared stands in no route. One configuration by ECDS has the filters of every policy, each
-under its name (`entry`); a route says the name and no more (`policy`), and a place in the chain
-then runs the filters of that name. So routes hold no secrets, a policy with ten thousand keys is
-there once however many hosts it guards, and a new key touches no route. A name that is not there
-(yet) lets nobody pass.
+Routes contain no keys. One configuration by ECDS has the filters of every policy, each under the
+policy's name (`entry`); a route contains only the name (`policy`), and a place in the chain runs
+the filters of that name. So routes hold no secrets, a policy with ten thousand keys is stored once
+however many hosts it guards, and a new key changes no route. If a name does not exist (yet), no
+request passes.
 
-The name travels in the filter state of the request, where no client and no server can write: a
-filter puts it there (`NAMED`), and the place reads it. Metadata would not do: what matches on them
+The name is in the filter state of the request, where no client and no server can write: a filter
+puts it there (`NAMED`), and the place reads it. Metadata would be slower: a matcher for metadata
 compares one policy after the other.
 """
 
@@ -37,7 +37,7 @@ from crds.meta import ObjectRef
 from dag import nodes
 
 NAMED = "contour.authentication.named"
-"""The filter that puts the name where the place finds it."""
+"""The filter that puts the name into the filter state."""
 NAME = "contour.authentication"
 """The place, and the resource that configures it."""
 _STATE = "contour.authentication"
@@ -46,7 +46,7 @@ _NONE = "none"
 
 
 def named() -> state_pb.Config:
-    """What stands in every chain: routes that say nothing ask for nothing."""
+    """The filter in every chain: routes without configuration require nothing."""
     return _says(_NONE)
 
 
@@ -56,7 +56,7 @@ def policy(node: nodes.Authentication) -> state_pb.Config:
 
 
 def off() -> state_pb.Config:
-    """In place of the virtual host's."""
+    """Turns off the virtual host's policy."""
     return _says(_NONE)
 
 
@@ -75,12 +75,12 @@ def _says(name: str) -> state_pb.Config:
 
 
 def _name(source: ObjectRef) -> str:
-    """Without `%`, which would be a command to Envoy."""
+    """The name of a policy, without `%`, which Envoy would take for an operator."""
     return blake2b(str(source).encode(), digest_size=16).hexdigest()
 
 
 def discovered() -> config_source_pb2.ExtensionConfigSource:
-    """What stands in every filter chain: where the filters come from."""
+    """The place in every filter chain, with the source of its configuration."""
     result = config_source_pb2.ExtensionConfigSource(
         config_source=encoding.aggregated(), type_urls=[_TYPE]
     )
@@ -101,7 +101,7 @@ def place() -> bytes:
 
 
 def entry(source: ObjectRef, known: nodes.Known) -> bytes:
-    """The configuration with nothing but the filters of one policy."""
+    """The configuration with only the filters of one policy."""
     result = matching_pb.ExtensionWithMatcher()
     chain = list(_filters(known))
     action = composite_pb2.ExecuteFilterAction()
@@ -117,7 +117,7 @@ _TYPE = f"type.googleapis.com/{matching_pb.ExtensionWithMatcher.DESCRIPTOR.full_
 
 
 def _place() -> matching_pb.ExtensionWithMatcher:
-    """No policy: nobody is asked for anything; a name that is not there: nobody may pass."""
+    """The place: without a policy every request passes; with an unknown name none does."""
     result = matching_pb.ExtensionWithMatcher()
     result.extension_config.name = "composite"
     result.extension_config.typed_config.Pack(composite_pb2.Composite())

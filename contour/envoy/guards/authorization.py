@@ -1,12 +1,11 @@
-"""A server that decides over each request (Envoy's ext_authz filter), another one on every route.
+"""Authorization servers (Envoy's ext_authz filter); each route may have another one.
 
-Whether an unreachable server closes or opens, whether bodies are sent as bytes or as text, and
-which headers one that speaks HTTP gets, are properties of the filter and not of a route. So for
-gRPC there are four filters, and a route speaks to one of them; the others are told that they are
-off (`off`). For HTTP there is a place in the chain, into which a route puts a filter of its own
-(`places`). A server cannot send a request to other tables of hosts than its own: our headers are
-none it sees or may change. Neither may it change what no route may: the frame of a message, and
-what Envoy tells of the client.
+Three settings belong to the filter and not to a route: whether requests pass if the server is
+unreachable, whether bodies are sent as bytes or as text, and which headers an HTTP server gets. So
+there are four filters for gRPC, of which a route uses one and turns off the others (`off`). For
+HTTP there is a place in the chain, into which a route puts a filter of its own (`places`). A server
+can neither see nor change our own headers, so it cannot send a request to another table of hosts.
+Nor can it change what no route can: the framing of a message, and Envoy's headers about the client.
 """
 
 from collections.abc import Iterator
@@ -35,11 +34,11 @@ _GRPC = (
     (BYTES, False, True),
     (OPEN_BYTES, True, True),
 )
-"""The filters for gRPC: the name, whether it opens, whether it sends bytes."""
+"""The filters for gRPC: the name, whether it fails open, whether it sends bytes."""
 
 
 class Unasked(NamedTuple):
-    """The dynamic metadata of a request over which no server decides."""
+    """The dynamic metadata of a request about which no server is asked."""
 
     place: str = "contour.authorization"
     key: str = "asked"
@@ -47,14 +46,16 @@ class Unasked(NamedTuple):
 
 
 UNASKED = Unasked()
-"""Written by the script that finds a table: it comes after these filters are made (`scripts`)."""
+"""Written by the script that finds a table, which runs after these filters have been created
+(`scripts`)."""
 
 _NOBODY = "no-authorization-server"
-"""The cluster that does not exist, of routes that name no server: nobody gets past it."""
+"""A cluster that does not exist, for routes that name no server: no request passes."""
 _PRIVATE = "x-contour-"
 _KEPT = sorted({*headers.HOP_BY_HOP, headers.FRAMING, *headers.TOLD_BY_ENVOY})
 _UNTOUCHED = f"(?i)({_PRIVATE}.*|{'|'.join(_KEPT)})"
-"""Envoy itself keeps servers from `x-envoy-…`, `host` and what begins with a colon."""
+"""Headers that servers must not change, beside `x-envoy-…`, `host` and those that begin with a
+colon, which Envoy itself protects."""
 
 
 NAMES = (*(name for name, _, _ in _GRPC), HTTP)
@@ -62,7 +63,7 @@ NAMES = (*(name for name, _, _ in _GRPC), HTTP)
 
 
 def installed(name: str) -> Message:
-    """What stands in every chain under one of these names."""
+    """The filter in every chain under one of these names."""
     kinds = {it: (fails_open, as_bytes) for it, fails_open, as_bytes in _GRPC}
     if name not in kinds:
         return places.installed()
@@ -77,7 +78,7 @@ def installed(name: str) -> Message:
 
 
 def _write_unless(target: metadata_pb2.MetadataMatcher) -> None:
-    """Every request is decided over but those of which the script says that nobody is asked."""
+    """Asks the server about every request, except those that the script has marked (`UNASKED`)."""
     target.filter = UNASKED.place
     target.path.add(key=UNASKED.key)
     target.value.string_match.exact = UNASKED.value
@@ -106,7 +107,7 @@ def always(node: nodes.Authorization, cluster: str) -> Message:
 
 
 def policy(node: nodes.Authorization, cluster: str) -> Iterator[tuple[str, Message]]:
-    """Which server decides, and what it is told; the filters that it does not take are off."""
+    """The server of a route, and what it is sent; filters that it does not use are turned off."""
     told = dict(off())
     if node.protocol == "grpc" and not node.request_headers:
         wanted = (node.fail_open, node.body is not None and node.body.as_bytes)

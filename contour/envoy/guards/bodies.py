@@ -1,6 +1,7 @@
-"""How large the body of a request may be. It is buffered, so that nobody sees half of one.
+"""The size limit of request bodies. Bodies are buffered, so that no backend gets part of one.
 
-The filter knows no "no limit", and would buffer what no route takes; so it stands in a place.
+The filter cannot be configured without a limit, and would buffer requests without a route; so it is
+in a place.
 """
 
 from envoy.extensions.filters.http.buffer.v3 import buffer_pb2 as pb
@@ -13,7 +14,7 @@ NAME = "contour.body_limit"
 
 
 def policy(limit: int) -> Message:
-    """So many bytes."""
+    """A limit in bytes."""
     result = pb.Buffer()
     result.max_request_bytes.value = limit
     return places.filled("envoy.filters.http.buffer", result)

@@ -1,6 +1,6 @@
-"""The algorithms by which answers of a route are compressed, in place of that of the settings.
+"""The compression algorithms of a route, instead of that of the settings.
 
-Their filters stand in a place of their own, and that of the settings is left out on the route.
+Their filters are in a place of their own, and the filter of the settings is disabled on the route.
 """
 
 from collections.abc import Iterable
@@ -16,12 +16,11 @@ NAME = "contour.compressors"
 """The place of the filters."""
 
 USUAL = {False: enabling.DISABLED, True: enabling.ENABLED}
-"""What the filter of the settings is told beside: whether it is passed."""
+"""The route's configuration for the filter of the settings: whether requests pass it."""
 
 
 def policy(found: Iterable[nodes.Compressor]) -> Message:
-    """A filter for each algorithm; they agree on what a client likes best, of equals on the
-    first."""
+    """A filter for each algorithm; the client's preferred one is used, the first of equal ones."""
     made = [(compression.NAME, _filter(it, number)) for number, it in enumerate(found)]
     return places.filled_with(made)
 

@@ -1,10 +1,10 @@
-"""Attributes of cookies that backends set are rewritten, by a fixed Lua text.
+"""Rewrites attributes of cookies that backends set, with a fixed Lua text.
 
-What users wrote travels to it as data (`filter_context`), never as a part of the text. Semicolons
-and control characters, which would end an attribute, are refused by the rules; and here.
+Users' values are passed to it as data (`filter_context`), never as a part of the text. Semicolons
+and control characters, which would end an attribute, are refused by the rules, and again here.
 
-The text comes with the routes that use it, for a filter with a text of its own takes 190 KB in each
-filter chain, used or not.
+The text is in the routes that use it, because a filter with a text takes 190 KB in each filter
+chain, used or not.
 """
 
 import re

@@ -1,8 +1,8 @@
-"""Requests of other origins (CORS): preflights are answered by Envoy.
+"""Requests from other origins (CORS): Envoy answers preflights.
 
-`*` is any origin to Envoy; it answers with the origin of the request, never with `*`, so that
-credentials work too. Envoy looks at no route without a cluster: redirects and direct answers tell
-browsers nothing, so nothing is opened; rules warn there.
+For Envoy `*` means any origin; it answers with the origin of the request, never with `*`, so that
+credentials work, too. Envoy applies no CORS policy to a route without a cluster: redirects and
+direct responses have no CORS headers, so nothing is opened; rules warn about that.
 """
 
 from envoy.extensions.filters.http.cors.v3 import cors_pb2 as pb
@@ -34,13 +34,13 @@ def policy(node: nodes.Cors) -> pb.CorsPolicy:
             matches.write_value(target, origin)
     result.allow_credentials.value = node.credentials
     result.allow_private_network_access.value = node.private_network
-    # A backend that answers OPTIONS for every path would let in whom we do not.
+    # A backend that answers OPTIONS for every path would admit origins that we do not.
     result.forward_not_matching_preflights.value = False
     return result
 
 
 def off() -> pb.CorsPolicy:
-    """In place of the virtual host's."""
+    """Turns off the virtual host's policy."""
     result = pb.CorsPolicy()
     result.filter_enabled.default_value.SetInParent()
     return result

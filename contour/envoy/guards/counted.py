@@ -1,8 +1,8 @@
-"""Which requests are counted: conditions of a limit as actions of Envoy's, one entry each.
+"""Which requests are counted: each condition of a limit as an action of Envoy, with one entry.
 
-An action that makes no entry makes no descriptor, so nothing is counted. Each condition has a key
-of its own, for there may be several on the same header. Elsewhere: what is counted with them
-(`ratelimits`).
+If an action makes no entry, there is no descriptor, so the request is not counted. Each condition
+has a key of its own, since several may concern the same header. Elsewhere: what is counted with
+them (`ratelimits`).
 """
 
 import json
@@ -22,8 +22,8 @@ _YES, _NO = "yes", "no"
 
 
 def condition(entry: nodes.CountedEntry, index: int) -> tuple[str, str]:
-    """The key and the value by which whoever counts knows a condition; each value counts apart if
-    there is none."""
+    """The key and the value of a condition's entry; if the value is empty, each value is counted
+    separately."""
     match entry:
         case nodes.HeaderValueMatch():
             return f"match-{index}", entry.value
@@ -47,7 +47,7 @@ def write_key(target: Action, key: str, value: str) -> None:
 
 
 def write_condition(target: Action, entry: nodes.CountedEntry, index: int) -> None:
-    """An entry that a request has that meets a condition."""
+    """An entry that only requests have which meet a condition."""
     key, value = condition(entry, index)
     match entry:
         case nodes.HeaderValueMatch():
@@ -75,7 +75,7 @@ def write_condition(target: Action, entry: nodes.CountedEntry, index: int) -> No
 
 
 def write_header_match(target: Action.HeaderValueMatch, node: nodes.HeaderValueMatch) -> None:
-    """An entry that a request has whose headers match, or do not."""
+    """An entry that only requests have whose headers match, or do not."""
     target.descriptor_value = node.value
     target.expect_match.value = node.expect
     for it in node.headers:
@@ -83,9 +83,9 @@ def write_header_match(target: Action.HeaderValueMatch, node: nodes.HeaderValueM
 
 
 def _range(key: str, value: str, entry: nodes.ClientRange) -> bytes:
-    """An action for clients within a range; for others there is no descriptor, so that nobody is
-    asked. `RemoteAddressMatch` is known to Envoy since 1.38 at the latest, and not to the wheel of
-    xDS messages; its fields are those of Envoy's `route_components.proto`, and `invert_match` is
+    """An action for clients within a range; for others there is no descriptor, so they are not
+    counted. `RemoteAddressMatch` is known to Envoy since 1.38 at the latest, and not to the wheel
+    of xDS messages; its fields are those of Envoy's `route_components.proto`, and `invert_match` is
     one of its `address.proto`."""
     address, _, length = entry.cidr.partition("/")
     matcher = address_pb2.AddressMatcher()
@@ -101,8 +101,8 @@ def _range(key: str, value: str, entry: nodes.ClientRange) -> bytes:
 
 
 def _write_path(target: Action, entry: nodes.PathMatch, key: str) -> None:
-    """Envoy compares `:path`, which has the query, with conditions that all have to hold: so the
-    path is compared with all that it must not be, and the opposite is asked for."""
+    """Envoy compares `:path`, which includes the query, with conditions that must all be true. So
+    the path is compared with the negation of each alternative, and the result is inverted."""
     path = entry.path
     if isinstance(path, nodes.Regex):
         _write_expression(target, entry, path.expression, key)

@@ -1,4 +1,4 @@
-"""Requests that change something come from pages of the host that they ask (CSRF).
+"""Requests that change something must come from pages of the same host (CSRF).
 
 Envoy compares the host and the port of `Origin`, or else of `Referer`, with those of the request.
 """
@@ -19,9 +19,9 @@ def installed() -> pb.CsrfPolicy:
 
 
 def policy(node: nodes.Csrf) -> pb.CsrfPolicy:
-    """Who may send what changes something.
+    """The origins that may send requests which change something.
 
-    Where a share is not enforced, Envoy compares all requests and draws which it answers 403.
+    If only a share is enforced, Envoy compares all requests and draws those that it answers 403.
     """
     result = _of(node.enforced)
     if node.enforced < _ALL:
@@ -36,7 +36,7 @@ def policy(node: nodes.Csrf) -> pb.CsrfPolicy:
 
 
 def off() -> pb.CsrfPolicy:
-    """In place of the virtual host's."""
+    """Turns off the virtual host's policy."""
     return _of(0)
 
 

@@ -1,7 +1,7 @@
-"""What clients see in place of an error answer.
+"""Error pages that clients get instead of error responses.
 
-Each page is an entry of a list of matchers over the status code, the headers and who answered; the
-first that matches counts. Bodies are literal, but for operators that the rules have read.
+Each page is an entry in a list of matchers for the status code, the headers and who answered; the
+first match is used. Bodies are literal, except for operators that the rules have parsed.
 """
 
 import re

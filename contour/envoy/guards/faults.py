@@ -1,4 +1,4 @@
-"""Delays and errors that some requests get on purpose. Envoy draws which ones."""
+"""Fault injection: delays and errors for requests that Envoy draws at random."""
 
 from envoy.extensions.filters.http.fault.v3 import fault_pb2 as pb
 from envoy.type.v3 import percent_pb2
@@ -30,7 +30,7 @@ def policy(node: nodes.Fault) -> pb.HTTPFault:
 
 
 def off() -> pb.HTTPFault:
-    """In place of the virtual host's."""
+    """Turns off the virtual host's faults."""
     return pb.HTTPFault()
 
 

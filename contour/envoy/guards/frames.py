@@ -1,10 +1,11 @@
-"""The length of an answer stays what it was before an authorization server had a say.
+"""Protects the Content-Length of responses from authorization servers.
 
-A server that is asked by gRPC may add headers to answers, and Envoy 1.40 limits only what it does
-to requests. With a Content-Length of its own it could forge the next answer on the connection (RFC
-9112, section 6.3), and the server may be a tenant's. So the length is noted before its headers are
-added, and put back after; answers run backwards, so `NOTED` stands behind the server in the chain
-and `RESTORED` before it. No server can write where it is noted: metadata of theirs have their name.
+A gRPC authorization server may add headers to responses, and Envoy 1.40 limits only its changes of
+requests. With a Content-Length of its own the server, which may be a tenant's, could forge the next
+response on the connection (RFC 9112, section 6.3). So the length is recorded before the server's
+headers are added, and restored after that; responses pass filters backwards, so `NOTED` comes after
+the server in the chain and `RESTORED` before it. No server can write where the length is recorded:
+the metadata of a server has the server's own namespace.
 """
 
 from collections.abc import Iterator
@@ -22,12 +23,12 @@ _PLACE, _KEY = "contour.length", "length"
 
 
 def noted() -> noting_pb.Config:
-    """Notes nothing unless a route says so."""
+    """Records nothing unless a route configures it."""
     return noting_pb.Config()
 
 
 def restored() -> mutation_pb.HeaderMutation:
-    """Changes nothing unless a route says so."""
+    """Changes nothing unless a route configures it."""
     return mutation_pb.HeaderMutation()
 
 

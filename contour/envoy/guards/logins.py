@@ -1,8 +1,8 @@
-"""Users log in at an OpenID provider: Envoy's oauth2 filter, which every route is told for itself.
+"""Logins at an OpenID provider: Envoy's oauth2 filter, configured for each route.
 
-The secrets of a login come by SDS, so they stand in no route. A route whose secrets are not there
-(yet) lets nobody pass. What a route is told is a message that the wheel of xDS messages does not
-know, in Envoy since 1.38: `PerRoute` is its definition, as in Envoy's `oauth.proto`, and so is the
+The secrets of a login come by SDS, so routes do not contain them. If the secrets of a route do not
+exist (yet), no request passes. The route's configuration is a message that Envoy has since 1.38 and
+that the wheel of xDS messages lacks: `PerRoute` defines it as in Envoy's `oauth.proto`, with the
 number of the field that forwards ID tokens (since 1.39).
 """
 
@@ -44,11 +44,11 @@ _LASTING = (
     "refresh_token_cookie_config",
 )
 _PASSING = ("oauth_nonce_cookie_config", "code_verifier_cookie_config")
-"""Cookies for the time of a login: the page of the provider sends browsers back with them."""
+"""Cookies that are needed during a login, when the provider's page sends the browser back."""
 
 
 def _per_route() -> type[Message]:
-    """The message that routes are told, unless protobuf knows it meanwhile."""
+    """Defines the message for routes, unless protobuf already knows it."""
     package = pb.DESCRIPTOR.package
     pool = descriptor_pool.Default()
     name = f"{package}.{_PER_ROUTE}"
@@ -74,13 +74,13 @@ PerRoute = _per_route()
 
 
 def installed() -> pb.OAuth2:
-    """What stands in every chain: routes that say nothing need no login."""
+    """The filter in every chain: routes without configuration need no login."""
     return pb.OAuth2()
 
 
 @lru_cache(maxsize=1024)
 def policy(node: nodes.Login, cluster: str) -> Message:
-    """Who has no login is sent to the provider."""
+    """Sends users without a login to the provider."""
     result = PerRoute()
     result.MergeFromString(wire.field(1, encoding.encoded(_config(node, cluster))))
     return result
@@ -144,7 +144,7 @@ def _write_credentials(target: pb.OAuth2Credentials, node: nodes.Login) -> None:
 
 
 def _write_times(target: pb.OAuth2Config, node: nodes.Login) -> None:
-    """The verifier lives as long as the nonce: a login needs both."""
+    """Fills in times. The verifier lives as long as the nonce, since a login needs both."""
     for field, seconds in _times(node):
         getattr(target, field).CopyFrom(encoding.seconds(seconds))
 

@@ -1,7 +1,7 @@
 """Places in a filter chain into which a route puts a filter of its own (Envoy's `Composite`).
 
-For filters of which a route may not say everything, and for those that Envoy does not count as
-stable: they run for the routes that ask for them, and for no other.
+For filters that a route cannot configure completely, and for those that are not stable in Envoy:
+they run only for routes that use them.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from contour.envoy import encoding
 
 
 def installed() -> Message:
-    """A place with nothing in it."""
+    """An empty place."""
     result = pb.ExtensionWithMatcher(xds_matcher=_always(skip_action_pb2.SkipFilter()))
     result.extension_config.name = "composite"
     result.extension_config.typed_config.Pack(composite_pb2.Composite())
@@ -26,12 +26,12 @@ def installed() -> Message:
 
 
 def filled(name: str, content: Message) -> Message:
-    """What a route puts there: a filter with its whole configuration."""
+    """A route's configuration that puts one filter there, with its whole configuration."""
     return filled_with([(name, content)])
 
 
 def filled_with(filters: Sequence[tuple[str, Message]]) -> Message:
-    """Several filters, in their order, by their names."""
+    """A route's configuration that puts several filters there, in order, each with its name."""
     made = [
         extension_pb2.TypedExtensionConfig(name=name, typed_config=encoding.packed(content))
         for name, content in filters
@@ -45,7 +45,7 @@ def filled_with(filters: Sequence[tuple[str, Message]]) -> Message:
 
 
 def empty() -> Message:
-    """Nothing, in place of the virtual host's."""
+    """An empty place instead of the virtual host's filters."""
     skipped = _always(skip_action_pb2.SkipFilter())
     return cast(Message, pb.ExtensionWithMatcherPerRoute(xds_matcher=skipped))
 

@@ -1,7 +1,7 @@
-"""Which guards stand before a route, or before all routes of a virtual host.
+"""Writes the guards of a route, or of all routes of a virtual host.
 
-Each filter takes what the route says, else what its virtual host says, else what the head of the
-RouteConfiguration says (`contour.envoy.slots`).
+Each filter takes its configuration from the route, else from the virtual host, else from the head
+of the RouteConfiguration (`contour.envoy.slots`).
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -40,17 +40,17 @@ ClusterNames = Mapping[nodes.AnyCluster, str]
 
 
 def write_policies(target: Target, node: nodes.Policies, names: ClusterNames) -> None:
-    """Fills in what every guard is told. Descriptors of global limits are written elsewhere."""
+    """Fills in the configuration of every guard, except for descriptors of global limits."""
     for name, content in _configurations(node, names):
         target.typed_per_filter_config[name].CopyFrom(content)
 
 
 @lru_cache(maxsize=4096)
 def needed(node: nodes.Policies, host: nodes.Policies | None) -> nodes.Policies:
-    """What a route has to say: nothing is turned off that its host does not turn on.
+    """The policies that a route has to write: it turns off only guards that its host turns on.
 
-    Every route of plain HTTP that redirects to TLS turns off three guards; told all of them, Envoy
-    got 28 of 35 MB for nothing at 10,000 hosts with TLS.
+    Every plain HTTP route that redirects to TLS turns off three guards; when all were written,
+    Envoy got 28 of 35 MB for nothing with 10,000 TLS hosts.
     """
     said = [it for it in _KINDS if getattr(node, it) == nodes.OFF]
     surplus = dict.fromkeys(it for it in said if getattr(host, it, None) in _NOTHING)
@@ -62,7 +62,7 @@ _NOTHING = (None, nodes.OFF)
 
 
 def clusters(node: nodes.Policies | None) -> Iterator[nodes.AnyCluster]:
-    """The clusters that guards ask."""
+    """The clusters of servers that guards ask."""
     if node is not None and node.login is not None:
         yield node.login.cluster
     if node is not None and isinstance(node.authorization, nodes.Authorization):
@@ -89,21 +89,21 @@ def _configurations(node: nodes.Policies, names: ClusterNames) -> Iterator[tuple
 
 @lru_cache(maxsize=1024)
 def _packed(number: int, node: Hashable) -> Packed:
-    """What the filter of an entry of `_WRITTEN` is told. Kept, since a policy of a Gateway is told
-    to each of its hosts."""
+    """The configuration for the filter of an entry of `_WRITTEN`. It is cached, since a policy of a
+    Gateway is written for each of its hosts."""
     it = _WRITTEN[number]
     return encoding.packed(_told(node, it.policy, it.off))
 
 
 @lru_cache(maxsize=1024)
 def _notes(node: nodes.Access) -> Packed | None:
-    """What of requests is noted for the rules over them."""
+    """The headers that are recorded for the access rules."""
     found = access.notes(node)
     return None if found is None else encoding.packed(found)
 
 
 class _Written(NamedTuple):
-    """A guard that one filter is told of, from the node alone."""
+    """A guard of one filter whose configuration depends only on the node."""
 
     field: str
     name: str

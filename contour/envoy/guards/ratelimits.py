@@ -1,8 +1,8 @@
-"""How often clients may ask: local limits in Envoy itself, global ones by a server that counts.
+"""Rate limits: local ones in Envoy itself, global ones by a rate limit service.
 
-A local limit of a virtual host is one bucket for all its routes, for Envoy keeps a bucket for each
-configuration it reads. Global limits are sent as descriptors; Envoy asks for no route without a
-cluster, so rules warn there.
+A local limit of a virtual host is one bucket for all its routes, because Envoy keeps a bucket for
+each configuration. Global limits are sent as descriptors; Envoy sends none for a route without a
+cluster, so rules warn about that.
 """
 
 from collections.abc import Iterable
@@ -23,9 +23,9 @@ from dag import nodes
 LOCAL = "envoy.filters.http.local_ratelimit"
 GLOBAL = "envoy.filters.http.ratelimit"
 FILTERS = "envoy.filters.http.ratelimit.filters"
-"""For RateLimitFilters and BackendTrafficPolicies, which another service counts."""
+"""The filter for RateLimitFilters and BackendTrafficPolicies, which another service counts."""
 _STAGE = 1
-"""Of `FILTERS`: it leaves alone what routes say to `GLOBAL`, of stage 0."""
+"""The stage of `FILTERS`, which ignores the limits of `GLOBAL`, of stage 0."""
 
 Target: TypeAlias = route_pb.VirtualHost | route_pb.RouteAction
 
@@ -46,7 +46,7 @@ def installed_local() -> local_pb.LocalRateLimit:
 
 
 def installed_global(node: nodes.RateLimitService, cluster: str) -> global_pb.RateLimit:
-    """The service that counts; without descriptors it is not asked."""
+    """The filter for the service that counts; it is not asked without descriptors."""
     result = global_pb.RateLimit(
         domain=node.domain,
         failure_mode_deny=not node.fail_open,
@@ -66,15 +66,15 @@ def installed_global(node: nodes.RateLimitService, cluster: str) -> global_pb.Ra
 
 
 def installed_filters(node: nodes.RateLimitService, cluster: str) -> global_pb.RateLimit:
-    """The service that counts for filters and policies; routes without limits do not ask it."""
+    """The filter for the service that counts for RateLimitFilters and policies; routes without
+    limits do not ask it."""
     result = installed_global(node, cluster)
     result.stage = _STAGE
     return result
 
 
 def limits(found: Iterable[nodes.Limit], bucket: str) -> global_pb.RateLimitPerRoute:
-    """What the service is asked about the requests of a route, which are counted in a bucket of
-    this name."""
+    """The descriptors for the requests of a route, which are counted in a bucket of this name."""
     result = global_pb.RateLimitPerRoute()
     for it in found:
         target = result.rate_limits.add()
@@ -92,8 +92,8 @@ def limits(found: Iterable[nodes.Limit], bucket: str) -> global_pb.RateLimitPerR
 
 
 RULE, BUCKET = "rule", messages.BUCKET
-"""The keys of the first two entries of each descriptor: the rule, which has the limit, and whose
-requests are counted together."""
+"""The keys of the first two entries of each descriptor: the rule with the limit, and the bucket in
+which requests are counted together."""
 SHARED = "shared"
 """The bucket of all routes."""
 
@@ -111,14 +111,14 @@ messages does not."""
 
 
 def local(node: nodes.LocalRateLimit | nodes.LocalLimits) -> local_pb.LocalRateLimit:
-    """So many requests a time."""
+    """A local rate limit."""
     return _several(node) if isinstance(node, nodes.LocalLimits) else _one(node)
 
 
 def _several(node: nodes.LocalLimits) -> local_pb.LocalRateLimit:
-    """A bucket for each limit, and for each value that it counts apart."""
+    """A bucket for each limit, and for each value that a limit counts separately."""
     result = _enforced()
-    _write_bucket(result.token_bucket, 2**32 - 1, 1)  # of requests that no limit counts
+    _write_bucket(result.token_bucket, 2**32 - 1, 1)  # for requests that no limit counts
     result.always_consume_default_token_bucket.value = False
     result.max_dynamic_descriptors.value = MOST_VALUES
     for number, it in enumerate(node.limits):
@@ -137,8 +137,9 @@ def _several(node: nodes.LocalLimits) -> local_pb.LocalRateLimit:
 
 
 MOST_VALUES = 10_000
-"""The values that one limit counts apart; who has not been seen for the longest time is forgotten,
-and begins anew. Envoy's own 20 would be no limit. A bucket takes some 300 bytes."""
+"""The number of values that one limit counts separately; the one that has not been seen for the
+longest time is forgotten, and starts with a new bucket. Envoy's default of 20 would make a limit
+ineffective. A bucket takes some 300 bytes."""
 
 _SHADOW = bytes((3 << 3, 1))
 """`shadow_mode`, which the wheel of xDS messages does not know."""
@@ -169,7 +170,7 @@ def _write_bucket(target: token_bucket_pb2.TokenBucket, requests: int, seconds: 
 
 
 def off_local() -> local_pb.LocalRateLimit:
-    """In place of the virtual host's. Envoy wants a bucket, but nobody draws from it."""
+    """Turns off the virtual host's limit. Envoy requires a bucket, which is not used."""
     result = local_pb.LocalRateLimit(stat_prefix="http")
     result.token_bucket.max_tokens = 1
     result.token_bucket.fill_interval.CopyFrom(encoding.seconds(SECONDS["hour"]))
@@ -177,12 +178,12 @@ def off_local() -> local_pb.LocalRateLimit:
 
 
 def off_global() -> global_pb.RateLimitPerRoute:
-    """In place of the virtual host's."""
+    """Turns off the virtual host's limits."""
     return global_pb.RateLimitPerRoute(vh_rate_limits=global_pb.RateLimitPerRoute.IGNORE)
 
 
 def write_descriptors(target: Target, node: nodes.RateLimits) -> None:
-    """What the service is asked about a request."""
+    """Adds the descriptors that are sent to the service."""
     for entries in node.descriptors:
         _write_entries(target.rate_limits.add(), entries)
 

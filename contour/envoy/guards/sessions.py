@@ -1,6 +1,6 @@
-"""Requests of a session go to the endpoint that answered its first one.
+"""Session persistence: requests of a session go to the endpoint that answered its first one.
 
-The address of the endpoint travels in a cookie or header; an endpoint that is gone is replaced by
+The address of the endpoint is in a cookie or header; an endpoint that is gone is replaced by
 another one.
 """
 
@@ -41,5 +41,5 @@ def policy(node: nodes.SessionPersistence) -> pb.StatefulSessionPerRoute:
 
 
 def off() -> pb.StatefulSessionPerRoute:
-    """In place of the virtual host's."""
+    """Turns off the virtual host's sessions."""
     return pb.StatefulSessionPerRoute(disabled=True)

@@ -1,12 +1,12 @@
-"""Requests need a valid token (JWT): Envoy's jwt_authn filter, told of its providers by ECDS.
+"""Validates tokens (JWT) of requests: Envoy's jwt_authn filter, which gets its providers by ECDS.
 
 The providers of all hosts of a fleet are one filter configuration, and hosts share filter chains.
-As a part of those, a new provider would drain every connection; by ECDS it drains none. A route
-names its provider; where that is not there (yet), Envoy answers 403 and lists what is there, so
-requirements have names that say nothing to anybody. A requirement is a part of the configuration of
-its own, with the providers that it names, so that one that Envoy refuses hurts nobody else. Keys
-are inline: a change of the configuration drops all keys that Envoy has fetched itself, and until it
-has them again it answers 401 to valid tokens.
+If it were part of a chain, a new provider would drain every connection; by ECDS it drains none. A
+route names its requirement; if that does not exist (yet), Envoy answers 403 and lists the existing
+names, so requirements have names that reveal nothing. Each requirement is a part of its own, with
+the providers that it names, so that one that Envoy refuses affects no other. Keys are inline: a
+change of the configuration drops all keys that Envoy has fetched itself, and until it has them
+again it answers 401 to valid tokens.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ NAME = "envoy.filters.http.jwt_authn"
 
 
 def discovered() -> config_source_pb2.ExtensionConfigSource:
-    """What stands in every filter chain: where the providers come from."""
+    """The filter in every filter chain, with the source of its providers."""
     result = config_source_pb2.ExtensionConfigSource(
         config_source=encoding.aggregated(),
         type_urls=[f"type.googleapis.com/{pb.JwtAuthentication.DESCRIPTOR.full_name}"],
@@ -35,24 +35,25 @@ def discovered() -> config_source_pb2.ExtensionConfigSource:
 
 
 def head() -> bytes:
-    """The name and the type of the configuration: requirements take the place of any content."""
+    """The name and the type of the configuration, without content: requirements are added as
+    parts."""
     result = extension_pb2.TypedExtensionConfig(name=NAME)
     result.typed_config.Pack(pb.JwtAuthentication())
     return encoding.encoded(result)
 
 
 class Required(NamedTuple):
-    """What routes require, by its name."""
+    """A requirement of routes, with its name."""
 
     name: str
     leniency: nodes.Leniency = "none"
 
 
 def requirement(required: Required, providers: Sequence[tuple[nodes.JwtProvider, str]]) -> bytes:
-    """A JwtAuthentication with nothing but one requirement, and the providers that satisfy it.
+    """A JwtAuthentication with only one requirement, and the providers that satisfy it.
 
-    Each provider comes with its key set, as JSON; a token of any of them will do. The providers of
-    several requirements with one name are equal.
+    Each provider comes with its key set, as JSON; a token of any of them is accepted. Providers of
+    the same name in several requirements are equal.
     """
     result = pb.JwtAuthentication()
     for node, keys in providers:
@@ -102,5 +103,5 @@ def _requirement(provider: str) -> str:
 
 
 def off() -> pb.PerRouteConfig:
-    """In place of the virtual host's."""
+    """Turns off the virtual host's requirement."""
     return pb.PerRouteConfig(disabled=True)
