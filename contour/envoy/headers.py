@@ -1,9 +1,9 @@
-"""Headers changed on the way: a policy as Envoy's lists of headers to add and to remove.
+"""Header policies as Envoy's lists of headers to add and to remove.
 
-Envoy reads `%` in values as the start of a format, so in literal text each is doubled: otherwise a
-tenant could have Envoy write out its internals, or refuse the whole RouteConfiguration. Operators
-are nodes of their own, and looked at here again. Which ones there are, and which header names may
-be changed at all, is decided in `dag.values.headers`.
+Envoy reads `%` in values as the start of a format, so it is doubled in literal text: otherwise a
+tenant could make Envoy reveal internal values, or refuse the whole RouteConfiguration. Operators
+are nodes of their own, and are checked here again. Which operators exist, and which headers may be
+changed, is decided in `dag.values.headers`.
 """
 
 import re
@@ -57,7 +57,7 @@ def _option(
 
 
 def formatted(value: nodes.Value) -> str:
-    """A value as Envoy's format."""
+    """A value in Envoy's format syntax."""
     if isinstance(value, str):
         return literal(value)
     return "".join(literal(it) if isinstance(it, str) else _operator(it) for it in value.pieces)
@@ -80,5 +80,5 @@ def _operator(node: nodes.Operator) -> str:
 
 
 def literal(value: str) -> str:
-    """Text that Envoy's formatter writes out as it is."""
+    """Text that Envoy's formatter leaves unchanged."""
     return value.replace("%", "%%")

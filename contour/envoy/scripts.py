@@ -1,17 +1,17 @@
-"""The HTTP filters of ours that come before the others: fixed Lua texts, joined of pieces.
+"""Our own HTTP filters, which come before the others: fixed Lua texts, made of pieces.
 
-No string of a tenant is ever part of one, and an ordinary request meets none: Envoy finds its table
-by its host, behind TLS together with the server name (`shards`), and the table says that the
-filters are disabled. Both run for all other requests, for then no route is known when the filters
-of a request are made (`slots`): hosts written in capitals or with another port, hosts of wildcards,
-unknown hosts, and TLS connections that were opened for another name.
+No string of a tenant is ever part of one, and an ordinary request passes none: Envoy finds its
+table by its host, behind TLS together with the server name (`shards`), and the table disables the
+filters. Both run for all other requests, because no route is known when their filters are created
+(`slots`): hosts in capitals or with another port, hosts of wildcards, unknown hosts, and TLS
+connections that were opened for another name.
 
-The first refuses what names no host, or several (RFC 9112, section 3.2; RFC 9110, section 4.2.4),
-names the table that holds the host of a request, as `shards` places it, and lets Envoy choose
-again. The second looks at the choice: behind TLS it
-answers 421 to a request for a host other than its connection was opened for; else a connection to
-one host, with its client certificates and TLS versions, would reach every other (Contour does the
-same). What a host asks of connections is in its metadata (`virtual_hosts`):
+The first refuses requests that name no host, or several (RFC 9112, section 3.2; RFC 9110, section
+4.2.4), sets the header to the table that has the host of a request (`shards`), and lets Envoy
+choose the route again. The second checks the chosen route: behind TLS it answers 421 to a request
+for another host than its connection was opened for; otherwise a connection to one host, with its
+client certificates and TLS versions, would reach every other (Contour does the same). What a host
+requires of connections is in its metadata (`virtual_hosts`):
 
     its metadata        on a connection that named a host       on the default chain
     nothing             the server name is the host             never
@@ -20,16 +20,16 @@ same). What a host asks of connections is in its metadata (`virtual_hosts`):
                         and the certificate is the same
     `open`              -                                       on these terms, or any
 
-A guard that is switched on holds for connections that are open already: their chain has other
-terms. Such a client is told to come again on a new connection. Hosts with a guard enable the second
-filter for every request.
+A guard that is switched on also applies to open connections, because their chain has other terms.
+Such a client is told to retry on a new connection. Hosts with a guard enable the second filter for
+every request.
 
-Envoy judges upgrades by the route that it chose first, and without a table it chose none. Then the
-second script judges them, by what the route says in its metadata, and refuses them as Envoy does.
-TRACE is refused unless a route asks for it, for a backend's answer may show what proxies added (RFC
-9110, section 9.3.8): no other route takes it (`routes`), and the script answers 405.
-A script can have Envoy choose a route once, and sees the metadata of that one ever after; so what
-looks at the next choice is the next script.
+Envoy decides about upgrades by the route that it chose first, and without a table it chose none.
+Then the second script decides about them, by the route's metadata, and refuses them as Envoy does.
+TRACE is refused unless a route asks for it, since a backend's response may show what proxies added
+(RFC 9110, section 9.3.8): no other route matches it (`routes`), and the script answers 405. A
+script can make Envoy choose a route once, and from then on sees the metadata of that route; so the
+next choice is checked by the next script.
 """
 
 import re
@@ -195,7 +195,8 @@ local function is_misdirected(handle)
 end
 """
 
-# Whoever names no host we know reaches the hosts that allow it, and what stands for all others.
+# Connections without a known server name reach the hosts that allow it, and the stand-in for all
+# others.
 _DEFAULT = """
 local function is_misdirected(handle)
   local open = told_of(handle):get("{open}")
@@ -215,39 +216,39 @@ _OURS = re.compile(r"[a-z0-9_-]+")
 
 
 _RARE = (HeaderPattern("upgrade", ".*"), HeaderPattern(":method", "TRACE"))
-"""What not every route allows."""
+"""Requests that not every route allows."""
 
 
 def hosts() -> pb.Lua:
-    """Refuses what names no host, or several, where there is no table to be found.
+    """Refuses requests that name no host, or several, where there is only one table.
 
-    No route takes such a request (`matches`); the script runs for those that none takes.
+    No route matches such a request (`matches`); the script runs for those that none matches.
     """
     return _lua(_HOST + _REFUSED + _HOSTS)
 
 
 def table(listener: str) -> pb.Lua:
-    """Refuses the same, and names the table of a request's host on this listener."""
+    """Refuses the same requests, and names the table of a request's host on this listener."""
     return _lua(_HOST + _REFUSED + _find(listener))
 
 
 def plain() -> Message:
-    """What a route allows on plain HTTP."""
+    """Checks what a route allows on plain HTTP."""
     return only_if(_RARE, _lua(_FOUND + _allowed() + _PLAIN))
 
 
 def secure(terms: names.Terms) -> pb.Lua:
-    """What a host allows on TLS connections on these terms that named one we know."""
+    """Checks what a host allows on TLS connections on these terms with a known server name."""
     return _lua(_HOST + _FOUND + _allowed() + _TOLD + _NAMES + _judging(_SECURE, terms) + _JUDGED)
 
 
 def default(terms: names.Terms) -> pb.Lua:
-    """What a host allows on TLS connections on these terms that named none we know."""
+    """Checks what a host allows on TLS connections on these terms without a known server name."""
     return _lua(_HOST + _FOUND + _allowed() + _TOLD + _judging(_DEFAULT, terms) + _JUDGED)
 
 
 def certificate() -> pb.Lua:
-    """Answers 400 to clients without a certificate, where Envoy lets any of them in or none."""
+    """Answers 400 to clients without a certificate, where Envoy accepts any certificate or none."""
     return _lua(_CERTIFICATE)
 
 

@@ -1,4 +1,4 @@
-"""The protobuf messages for gRPC clients, with no field that they do not read.
+"""The protobuf messages for gRPC clients, with only the fields that they read.
 
 Sources: gRFC A27 (listeners, routes, clusters, endpoints), A28 (matches, weights), A47 (names;
 `self` as the source of what a resource refers to), and what grpcio 1.85 refuses: a cluster with an
@@ -24,7 +24,7 @@ from dag import nodes
 from dag.gateway import servicehosts
 
 ClusterNames = Mapping[nodes.ServicePort | None, str]
-"""The names of the clusters of backends; None is one that leads nowhere."""
+"""The names of the clusters of backends; the key None stands for a share without a backend."""
 
 _SELF = config_source_pb2.ConfigSource(
     self=config_source_pb2.SelfConfigSource(),
@@ -33,7 +33,7 @@ _SELF = config_source_pb2.ConfigSource(
 
 
 def listener(name: str, routes: str) -> bytes:
-    """A listener without address: what a channel asks for first."""
+    """A listener without an address, for which a channel asks first."""
     manager = hcm_pb2.HttpConnectionManager()
     manager.rds.route_config_name = routes
     manager.rds.config_source.CopyFrom(_SELF)
@@ -46,8 +46,8 @@ def listener(name: str, routes: str) -> bytes:
 
 
 def routes(name: str, found: Iterable[nodes.Route], called: ClusterNames) -> bytes:
-    """The routes of a port, for every authority of the data plane: what a client dials is the name
-    of the port already."""
+    """The routes of a port, for every authority: the name that a client dials already identifies
+    the port."""
     made = route_pb2.RouteConfiguration(name=name)
     host = made.virtual_hosts.add(name=name, domains=["*"])
     for it in found:
@@ -62,7 +62,7 @@ def _write_route(
     action = node.action
     shares = action.backends if isinstance(action, nodes.Forward) else ()
     if not any(it.weight for it in shares):
-        target.non_forwarding_action.SetInParent()  # a client fails the calls of such a route
+        target.non_forwarding_action.SetInParent()  # calls to such a route fail in the client
         return
     if len(shares) == 1:
         target.route.cluster = called[_port(shares[0])]
@@ -73,8 +73,8 @@ def _write_route(
 
 
 def _write_match(target: route_components_pb2.RouteMatch, match: nodes.Match) -> None:
-    """What gRPC knows of a match: paths and headers. A client sees no pseudo-headers, and every
-    call is one of gRPC, so nothing is asked of either."""
+    """Fills in the conditions that gRPC supports: paths and headers. Conditions on pseudo-headers
+    and on gRPC are left out, since clients see no pseudo-headers, and every call is a gRPC call."""
     match match.path:
         case nodes.Exact(path):
             target.path = path
@@ -89,7 +89,7 @@ def _write_match(target: route_components_pb2.RouteMatch, match: nodes.Match) ->
 
 
 def ports(found: Iterable[nodes.Route]) -> tuple[nodes.ServicePort | None, ...]:
-    """The backends that routes lead to, each once; None is one that leads nowhere."""
+    """The backends that routes lead to, each once; None for a share without a backend."""
     actions = (it.action for it in found)
     shares = (
         it for action in actions if isinstance(action, nodes.Forward) for it in action.backends
@@ -98,14 +98,14 @@ def ports(found: Iterable[nodes.Route]) -> tuple[nodes.ServicePort | None, ...]:
 
 
 def _port(share: nodes.Backend) -> nodes.ServicePort | None:
-    """Where a share goes; nowhere, if a client cannot go there itself."""
+    """The backend of a share; None if clients cannot reach it themselves."""
     cluster = share.cluster
     return cluster.port if cluster is not None and servicehosts.is_reachable(cluster) else None
 
 
 def cluster(name: str, endpoints: str, tls_with: str | None) -> bytes:
-    """A cluster whose endpoints come by EDS under this name; `tls_with` is the namespace whose
-    servers are called over mutual TLS."""
+    """A cluster whose endpoints come by EDS under this name; `tls_with` is the namespace of servers
+    that are called over mutual TLS."""
     made = cluster_pb2.Cluster(name=name, type=cluster_pb2.Cluster.EDS)
     made.eds_cluster_config.service_name = endpoints
     made.eds_cluster_config.eds_config.CopyFrom(_SELF)
@@ -117,8 +117,8 @@ def cluster(name: str, endpoints: str, tls_with: str | None) -> bytes:
 def endpoints(
     name: str, zones: Iterable[tuple[str, tuple[nodes.Endpoint, ...]]], preferred: str | None = None
 ) -> bytes:
-    """The endpoints of a backend, by zone: each zone has calls in proportion to its endpoints. The
-    other zones only have calls while no endpoint of the preferred one can be reached."""
+    """The endpoints of a backend, by zone: each zone gets calls in proportion to its endpoints.
+    With a preferred zone, other zones get calls only while none of its endpoints is reachable."""
     made = endpoint_pb2.ClusterLoadAssignment(cluster_name=name)
     for zone, found in zones:
         group = made.endpoints.add()

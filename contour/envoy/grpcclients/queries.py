@@ -1,7 +1,7 @@
-"""The tracked queries behind gRPC clients: exported ports, their backends, the endpoints of these.
+"""The tracked queries for gRPC clients: exported ports, their backends, and endpoints.
 
-Every answer is its parts in all spellings. A port demands its backends, a backend its endpoints;
-what no port uses any more is forgotten by itself.
+Every answer has its parts in all spellings. A port demands its backends, a backend its endpoints;
+what no port uses any more is removed automatically.
 """
 
 from itertools import product
@@ -19,24 +19,24 @@ from dag.gateway import servicehosts
 
 
 class PortKey(NamedTuple):
-    """An exported port, as the fleet of gRPC clients has it."""
+    """An exported port, for the fleet of gRPC clients."""
 
     fleet: str
     port: ExportedPort
 
 
 class BackendKey(NamedTuple):
-    """A backend of an exported port, for whoever may call the port."""
+    """A backend of an exported port, for the clients that may call the port."""
 
     fleet: str
     port: ExportedPort
     to: nodes.ServicePort | None
-    """None: a share that leads nowhere."""
+    """None: a share without a backend."""
     audience: frozenset[str] | None
 
 
 class ServersKey(NamedTuple):
-    """The servers of an exported Service that ask for their configuration, too."""
+    """The servers of an exported Service that get their configuration by xDS, too."""
 
     fleet: str
     service: NamespacedName
@@ -50,7 +50,7 @@ class FleetKey(NamedTuple):
 
 @query
 def grpc_clients(view: View, _: FleetKey) -> Pieces | None:
-    """Nothing by itself: while it has an answer gRPC clients are served, whatever is exported."""
+    """Has no parts: while it has an answer, gRPC clients are served, whatever is exported."""
     return () if view.ask(exports.authorities, ()) is not None else None
 
 
@@ -84,7 +84,7 @@ def exported_port(view: View, key: PortKey) -> Pieces | None:
 
 
 def _elsewhere(view: View, to: nodes.ServicePort | None) -> Name | None:
-    """The cluster of a backend that another control plane knows; None if it is ours."""
+    """The cluster of a backend that another control plane serves; None if it is ours."""
     found = view.ask(exports.export, to.service) if to is not None else None
     if to is None or found is None or not found.authority:
         return None
@@ -112,7 +112,7 @@ def backend(view: View, key: BackendKey) -> Pieces:
 
 @query
 def backend_endpoints(view: View, key: BackendKey) -> Pieces:
-    """Where calls to a backend go; an answer even if that is nowhere."""
+    """The endpoints of a backend; an answer even if there are none."""
     zones = view.ask(services.zones, key.to) if key.to is not None else ()
     is_zonal = key.to is not None and view.ask(services.prefers_zone, key.to.service)
     preferred = [zone for zone, _ in zones if zone] if is_zonal and len(zones) > 1 else []
@@ -127,8 +127,8 @@ def backend_endpoints(view: View, key: BackendKey) -> Pieces:
 
 @query
 def server_listeners(view: View, key: ServersKey) -> Pieces:
-    """The listeners of the servers of an exported Service, for its own namespace; none of one that
-    another control plane knows."""
+    """The listeners of the servers of an exported Service, for its own namespace; none if another
+    control plane serves it."""
     export = view.ask(exports.export, key.service)
     if export is None or export.authority:
         return ()
@@ -155,7 +155,7 @@ def _spellings(view: View) -> tuple[spellings.Spelling, ...]:
 
 
 def _origins(key: BackendKey) -> tuple[ObjectRef, ...]:
-    """The exported Service, and that which its calls go to."""
+    """The exported Service, and the Service to which its calls go."""
     own, to = key.port.service, key.to.service if key.to is not None else key.port.service
     return tuple(ObjectRef("Service", *it) for it in dict.fromkeys((own, to)))
 

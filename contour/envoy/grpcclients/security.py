@@ -1,8 +1,8 @@
 """Mutual TLS between gRPC clients and servers, and which clients a server answers.
 
 Sources: gRFC A29 (certificates come from a provider that the bootstrap names; clients compare the
-names of servers) and A41 (the RBAC filter). Measured with grpcio 1.85: both are done, renewed files
-are shown on new connections, and an application without the provider refuses the resource.
+names of servers) and A41 (the RBAC filter). Measured with grpcio 1.85: both work, renewed files are
+used on new connections, and an application without the provider refuses the resource.
 """
 
 from collections.abc import Iterable
@@ -18,10 +18,10 @@ from provisioning import identities
 
 
 def write_client(target: base_pb2.TransportSocket, namespace: str) -> None:
-    """Clients show their certificate and accept servers of a namespace alone."""
+    """Clients present their certificate, and accept only servers of one namespace."""
     context = tls_pb2.UpstreamTlsContext()
     _write_provider(context.common_tls_context)
-    # gRPC knows the older of the two fields for this alone.
+    # gRPC supports only the older of the two fields for this.
     server = string_pb2.StringMatcher(exact=identities.grpc_server(namespace))
     names = common_pb2.CertificateValidationContext(match_subject_alt_names=[server])
     context.common_tls_context.validation_context.MergeFrom(names)
@@ -29,7 +29,7 @@ def write_client(target: base_pb2.TransportSocket, namespace: str) -> None:
 
 
 def write_server(target: base_pb2.TransportSocket) -> None:
-    """Servers show their certificate and demand one of clients."""
+    """Servers present their certificate, and require one of clients."""
     context = tls_pb2.DownstreamTlsContext()
     context.require_client_certificate.value = True
     _write_provider(context.common_tls_context)
@@ -37,7 +37,7 @@ def write_server(target: base_pb2.TransportSocket) -> None:
 
 
 def callers(namespaces: Iterable[str]) -> rbac_pb2.RBAC:
-    """The filter by which a server refuses calls of clients of other namespaces."""
+    """The filter with which a server refuses calls from clients of other namespaces."""
     made = rbac_pb2.RBAC()
     made.rules.action = rules_pb2.RBAC.ALLOW
     policy = made.rules.policies["clients"]

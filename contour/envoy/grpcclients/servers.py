@@ -1,4 +1,4 @@
-"""What gRPC servers that are configured by xDS are told: a listener for the address they listen on.
+"""The configuration of gRPC servers by xDS: a listener for the address on which they listen.
 
 Sources: gRFC A36 (a server asks for a listener by its own address, which the listener repeats; its
 routes must not forward), A29 and A41 (`security`).
@@ -17,7 +17,7 @@ from dag.exports import Export
 ANYWHERE = ("0.0.0.0", "::")
 """Addresses on which a server of a pod listens."""
 LOOPBACK = ("127.0.0.1", "::1")
-"""Those on which one also listens that runs on this machine."""
+"""Addresses on which a server that runs on this machine also listens."""
 
 
 def listener(name: str, address: str, port: int, export: Export) -> bytes:

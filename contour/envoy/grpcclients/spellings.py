@@ -1,10 +1,10 @@
-"""What the resources of an exported port are called: the same thing, once in each spelling.
+"""The names of the resources of an exported port, in each spelling.
 
-The old-style name of everything about a port is `SERVICE.NAMESPACE:PORT`; with an authority it is
-the id of an `xdstp:` name. A resource refers to others in its own spelling only, so that a client
+The old-style name of all resources of a port is `SERVICE.NAMESPACE:PORT`; with an authority it is
+the id of an `xdstp:` name. A resource refers to others only in its own spelling, so that a client
 finds all of them at the control plane that it asked; what is exported with the authority of another
-control plane has its name there. A backend of another Service has the name of
-the port whose calls go there first: it is seen by whoever may call that port.
+control plane has the name that it has there. The name of a backend of another Service begins with
+the port whose calls go there: it is visible to the clients that may call that port.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ NOWHERE = "nowhere"
 
 
 class Spelling(NamedTuple):
-    """How names are written: old-style, without an authority, or for one."""
+    """How names are written: old-style (without an authority), or for an authority."""
 
     authority: str = ""
 
@@ -31,7 +31,7 @@ class Spelling(NamedTuple):
 
 
 def spellings(authorities: tuple[str, ...]) -> tuple[Spelling, ...]:
-    """All of them."""
+    """All spellings."""
     return (Spelling(), *map(Spelling, authorities))
 
 
@@ -41,7 +41,7 @@ def port(key: ExportedPort) -> str:
 
 
 def targets(key: ExportedPort, *, is_only: bool) -> tuple[str, ...]:
-    """What clients dial, after `xds:///`: the only port of a Service can be left out."""
+    """What clients dial, after `xds:///`: the port can be left out if a Service has only one."""
     return (port(key), f"{key.service.name}.{key.service.namespace}")[: 1 + is_only]
 
 
@@ -52,14 +52,15 @@ def server(service: NamespacedName, address: str, port: int) -> str:
 
 
 def asked_by(resource: Name) -> Application:
-    """Who asks for a resource, in any spelling: servers ask for listeners of their own."""
+    """The application that asks for a resource, in any spelling; servers ask for their own
+    listeners."""
     name = resource.name
     id_ = xdstp.parse(name).id if name.startswith(xdstp.SCHEME) else name
     return "gRPC servers" if id_.startswith(exports.SERVERS) else "gRPC clients"
 
 
 def backend(key: ExportedPort, to: nodes.ServicePort | None) -> str:
-    """The id of a backend's cluster and endpoints; None is a share that leads nowhere."""
+    """The id of a backend's cluster and endpoints; None stands for a share without a backend."""
     if to is None:
         return f"{port(key)}/{NOWHERE}"
     other = ExportedPort(to.service, to.port)
