@@ -1,7 +1,8 @@
-"""Who owns an object that several documents define, and what each of their authors is told.
+"""Which document owns an object that several documents define, and the complaints about each.
 
-The first in the order of file and position owns it. Which version is served follows from that and
-from what was served before; when an owner is broken its last good version stays.
+The first document, in the order of files and positions, owns the object. Which version is served
+follows from that and from what was served before: if the owner is broken, its last good version
+stays.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +16,7 @@ from crds import kinds, meta
 
 @dataclass(slots=True)
 class Document:
-    """One document of a file: read once, wherever it moves within the file."""
+    """One document of a file. It is read once, even if it moves within the file."""
 
     digest: bytes
     line: int
@@ -24,7 +25,7 @@ class Document:
 
 
 class Definition(NamedTuple):
-    """One document of one file says what a subject is."""
+    """The definition of a subject by one document of one file."""
 
     file: ManifestSource
     document: Document
@@ -32,12 +33,12 @@ class Definition(NamedTuple):
 
     @property
     def place(self) -> tuple[ManifestSource, int]:
-        """Sorts claims: the first of them owns the subject."""
+        """The sort key of definitions: the first one owns the subject."""
         return self.file, self.document.position
 
 
 class Served(NamedTuple):
-    """The version of an object that consumers have been told."""
+    """The version of an object that consumers have."""
 
     file: ManifestSource
     kind: kinds.Kind
@@ -45,13 +46,13 @@ class Served(NamedTuple):
 
 
 def served(claims: Sequence[Definition], before: Served | None) -> Served | None:
-    """The version to serve of an object with these claims, in order, at least one."""
+    """The version to serve of an object with these definitions, in order, at least one."""
     owner = claims[0]
     good = [claim for claim in claims if claim.item.object is not None]
     if good and (good[0] is owner or before is None):
         return _version(good[0])
     if before is not None and before.file != owner.file:
-        # The owner never had a good version: what stands in for it goes on being read.
+        # The owner never had a good version: the document that stands in for it is still followed.
         return next((_version(it) for it in good if it.file == before.file), before)
     return before
 
@@ -63,14 +64,14 @@ def _version(claim: Definition) -> Served:
 
 
 def complaints(subject: Subject, claims: Sequence[Definition]) -> Iterator[Complaint]:
-    """What is wrong with a subject, by its claims in order."""
+    """What is wrong with a subject, from its definitions in order."""
     if not claims:
         return
     if isinstance(subject, meta.ObjectRef):
         yield from _problems(subject, claims[:1])
         yield from _duplicates(subject, claims)
     else:
-        # An unknown kind is said once; a file has as many problems as it has.
+        # An unknown kind is reported once; all problems of a file are reported.
         yield from _problems(subject, claims if claims[0].file == subject else claims[:1])
 
 

@@ -1,8 +1,8 @@
-"""How the events of libyaml become one value, with every limit checked before it can hurt.
+"""Composes the events of libyaml into one value; every limit is checked in advance.
 
-A loop with a stack of our own: libyaml's composer overflows the C stack on deep nesting. Aliases
-multiply what they stand for: each counts with the size of its anchor and is never copied.
-Duplicate keys are refused instead of the last one winning. Keys become text as in sigs.k8s.io/yaml.
+It is a loop with its own stack, because libyaml's composer overflows the C stack on deep nesting.
+Each alias counts with the size of its anchor and is never copied. Duplicate keys are refused
+instead of the last one winning. Keys become text as in sigs.k8s.io/yaml.
 """
 
 import base64
@@ -21,18 +21,18 @@ MAX_ALIASED = 50_000
 
 _TAG = "tag:yaml.org,2002:"
 _NO_KEY = object()
-_MERGE = object()  # the key under which a mapping keeps what `<<` brings until it is complete
+_MERGE = object()  # the key under which a mapping keeps the values of `<<` until it is complete
 
 
 _Container = list[object] | dict[object, object]
 
 
 class RefusedError(Exception):
-    """Well-formed YAML that no manifest may contain; the event at hand is where it stands."""
+    """Well-formed YAML that no manifest may contain; the current event has its position."""
 
 
 class _Frame(NamedTuple):
-    """A mapping or sequence that is interrupted by one inside it."""
+    """A mapping or sequence that is not finished, while one inside it is composed."""
 
     container: _Container
     key: object
@@ -71,7 +71,7 @@ class Composition:
 
     @property
     def value(self) -> object:
-        """What the document says; None if it says nothing."""
+        """The value of the document; None if it is empty."""
         return self._documents[0] if self._documents else None
 
     def _document(self, _: events.DocumentStartEvent) -> None:
@@ -131,7 +131,7 @@ class Composition:
         self._container, self._key = frame.container, frame.key
         self._put(complete)
         if frame.anchor is not None:
-            # An alias inside its own anchor does not find it: nothing can contain itself.
+            # An alias inside its own anchor does not find the anchor: nothing can contain itself.
             self._anchors[frame.anchor] = _Anchored(complete, self._size - frame.begun_at)
 
     def _alias(self, event: events.AliasEvent) -> None:
@@ -148,7 +148,7 @@ class Composition:
 
 
 def _nothing(_: events.Event) -> None:
-    """Where a document ends is known already."""
+    """Ignores the ends of documents, which are known already."""
 
 
 def _plain(text: str) -> scalars.Scalar:
@@ -198,7 +198,7 @@ def _key(value: object) -> object:
 
 
 def _merge(mapping: dict[object, object]) -> None:
-    """Puts in what `<<` brings (YAML 1.1, "Merge Key"): a key of the mapping itself wins."""
+    """Adds the keys of `<<` (YAML 1.1, "Merge Key"); keys of the mapping itself take precedence."""
     brought = mapping.pop(_MERGE)
     for source in brought if is_list(brought) else [brought]:
         if not is_mapping(source):

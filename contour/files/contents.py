@@ -1,10 +1,9 @@
-"""What one document says: its objects, each with its subject and what is wrong with it.
+"""The content of one document: its objects, each with its subject and its problems.
 
-A document always has a subject to complain about: the object it says it is; if it cannot be read,
-the object that it looks like; else its file. Lines are looked up only where there is a complaint.
-Validation is `crds.decode`. An unknown field is an error, as it is for `kubectl apply`: what it was
-meant to say would be missing from what is served. What becomes of an object that several documents
-define is `claims`.
+Complaints about a document always have a subject: the object that it defines; if it cannot be read,
+the object that it looks like; else its file. Lines are looked up only for complaints. `crds.decode`
+validates objects. An unknown field is an error, as for `kubectl apply`, since its setting would
+have no effect. Elsewhere: objects that several documents define (`claims`).
 """
 
 import difflib
@@ -35,16 +34,16 @@ class Item:
     """One object of a document."""
 
     subject: Subject
-    told: Literal["yes", "guessed", "no"] = "yes"  # whether the document itself says its subject
+    told: Literal["yes", "guessed", "no"] = "yes"  # whether the document itself names its subject
     kind: kinds.Kind | None = None
-    object: Any | None = None  # None if it is broken or of no kind that is read
+    object: Any | None = None  # None if it is broken, or of a kind that is not read
     problems: tuple[LocatedComplaint, ...] = ()
     field: str = ""  # of the document, if the object is an item of a list
-    is_read: bool = True  # whether it is known what the document says, be it right or wrong
+    is_read: bool = True  # whether the document could be read, with or without errors
 
 
 def items(file: ManifestSource, raw: bytes, *, lenient: bool = False) -> Iterator[Item]:
-    """The objects of a document; one item for a document that cannot be read, none for an empty.
+    """The objects of a document; one item if it cannot be read, none if it is empty.
 
     Lenient: unknown fields are warnings, and are left out of the objects.
     """
@@ -70,7 +69,7 @@ def _unread(file: ManifestSource, problems: tuple[LocatedComplaint, ...]) -> Ite
 
 
 def _listed(value: object) -> Iterator[tuple[FieldPath, object]]:
-    """A document that is itself the list's only item is no list."""
+    """The objects of a list, with the paths of their fields; of any other document only itself."""
     for index, item in enumerate(decode.items(value)):
         yield (() if item is value else ("items", index)), item
 
@@ -116,10 +115,10 @@ def _item(
 
 
 def _errors(decoded: decode.Decoded) -> Iterator[complaints.Complaint]:
-    """The unknown fields for which the object is not taken.
+    """The unknown fields for which an object is refused.
 
-    Not those that a later release of the Gateway API may have: its fields are added in every
-    release. What is almost the name of a known field is a typing error there, too.
+    In the Gateway API, unknown fields are accepted, since every release adds some, unless the name
+    is almost that of a known field, which means a typing error.
     """
     for it in decoded.complaints:
         is_unknown = it.severity == "warning"
@@ -133,11 +132,12 @@ def _is_typo(unknown: complaints.Complaint) -> bool:
 
 
 _TYPO = 0.8
-"""Similarity (`difflib`) from which a name counts as a misspelt one."""
+"""The similarity (`difflib`) from which a name counts as misspelt."""
 
 
 def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.UnknownKind) -> Item:
-    """A kind that is not read; if it is one that is, misspelt, the object may be meant to stay."""
+    """The item for a kind that is not read; if that is a known kind, misspelt, the object may be
+    meant to stay."""
     if (meant := guess.misspelt(unknown, value)) is not None:
         message = f"there is no kind {unknown.kind}; did you mean {meant.kind}?"
         problems = _problems(raw, [((*path, "kind"), message, "error")])
@@ -151,15 +151,16 @@ def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.Unknown
 
 
 def place(kind: str, group_version: str) -> ManifestSource:
-    """Where it is told of a kind that it is not read."""
+    """The subject of the complaint that a kind is not read."""
     return ManifestSource(f"kind {kind} of {group_version}")
 
 
 def _of_extension(
     file: ManifestSource, raw: bytes, path: FieldPath, value: object, unknown: decode.UnknownKind
 ) -> Iterator[Item]:
-    """The same object, of a kind that an extension may have brought. `store` knows whether one has:
-    either this item counts, or the one that says that the kind is not supported."""
+    """The same object as one of an extension's kind. `store` knows whether an extension has
+    registered the kind: then this item is used, otherwise the one which says that the kind is not
+    supported."""
     group, _, version = unknown.group_version.rpartition("/")
     if foreign.is_native(group) or not is_mapping(value):
         return

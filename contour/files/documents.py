@@ -1,8 +1,8 @@
-"""Where one document of a file ends and the next begins, and whether a document has changed.
+"""Splits a file into documents, and tells whether a document has changed.
 
-A line that starts with `---` or `...` at column 0 separates documents wherever it stands, also
-inside a block scalar (YAML, "Document Boundary Markers"), so a file is cut without parsing it, and
-only documents whose text is new need to be parsed again. What a document means is `parse`.
+A line that starts with `---` or `...` at column 0 always separates documents, even inside a block
+scalar (YAML, "Document Boundary Markers"). So a file is split without parsing it, and only
+documents with a new text have to be parsed (`parse`).
 """
 
 import hashlib
@@ -23,12 +23,12 @@ class Text(NamedTuple):
 
     @property
     def digest(self) -> bytes:
-        """Equal for equal texts: what is kept of a document instead of its text."""
+        """A digest of the text, which is kept instead of the text."""
         return hashlib.blake2b(self.raw, digest_size=16).digest()
 
 
 def texts(file: bytes) -> Iterator[Text]:
-    """The documents of a file in order, each from its first line that says something."""
+    """The documents of a file in order, each from its first line with content."""
     file = file.removeprefix(_BYTE_ORDER_MARK)
     start, line = 0, 1
     for marker in _MARKER.finditer(file):
@@ -39,7 +39,8 @@ def texts(file: bytes) -> Iterator[Text]:
 
 
 def _said(file: bytes, line: int, start: int, end: int) -> Iterator[Text]:
-    """Blank lines, comments and directives at the beginning are no part of a document."""
+    """Skips blank lines, comments and directives at the beginning, which are not part of a
+    document."""
     unsaid = _UNSAID.match(file, start, end)
     begin = unsaid.end() if unsaid else start
     if begin < end:

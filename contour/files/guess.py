@@ -1,7 +1,8 @@
-"""Which object a document was probably meant to be that does not say so itself.
+"""Guesses which object a document was meant to be, if it cannot be read.
 
-Good enough to say whose document is broken and to know that this object has not been deleted. The
-store trusts a guess only if it names an object that the file is known to have held.
+It is good enough to name the broken object in a complaint, and to know that this object has not
+been deleted. The store trusts a guess only if it names an object that the file is known to have
+contained.
 """
 
 import difflib
@@ -20,7 +21,7 @@ _FIELD = rb"^%s%s:[ \t]*[\"']?([a-z0-9.-]+)"
 
 
 def subject(raw: bytes) -> meta.ObjectRef | None:
-    """The object whose kind and name stand in their usual places; None if one of them does not."""
+    """The object whose kind and name are in their usual places; None if one of them is not."""
     kind = _kind(raw)
     metadata = _METADATA.search(raw)
     if kind is None or metadata is None:

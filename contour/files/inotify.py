@@ -1,9 +1,9 @@
-"""What the Linux kernel tells of the folders that are watched, as it tells it.
+"""Watches folders with inotify of the Linux kernel.
 
-inotify says when a writer closes its file and when a rename has put a whole file in place, which is
-the difference between a manifest and half of one. Read without waiting, so that the event loop can
-call it whenever there is something. Folders below are watched only if they are named: the kernel
-knows no recursion. Elsewhere, and at the limits of inotify, the files are polled instead
+inotify reports when a writer closes its file and when a rename has put a complete file in place, so
+that a manifest is not read while it is half written. Reading never blocks, so the event loop can
+call it whenever notices are there. Subfolders are watched only if they are named: the kernel has no
+recursive watches. On other systems, and at the limits of inotify, files are polled instead
 (`watch`).
 """
 
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class Happening(Enum):
-    """What has happened to a name in a folder."""
+    """What happened to a name in a folder."""
 
     CREATED = auto()  # empty, or a link
     MODIFIED = auto()  # its writer has not closed it yet
@@ -28,7 +28,7 @@ class Happening(Enum):
 
 
 class Notice(NamedTuple):
-    """A name is empty if the folder itself is meant."""
+    """What happened to a name in a folder; the name is empty if the folder itself is meant."""
 
     folder: str
     name: str
@@ -53,7 +53,7 @@ class Watcher:
             try:
                 watch = _call("inotify_add_watch", self._fd, os.fsencode(folder), _MASK)
             except (FileNotFoundError, NotADirectoryError, PermissionError):
-                continue  # It is found to be so by whoever reads it.
+                continue  # The fault is found when the folder is read.
             if watch not in watched:  # the same folder may have two names
                 watched[watch] = self._folders[watch] = folder
         for watch in self._folders.keys() - watched.keys():
@@ -61,7 +61,7 @@ class Watcher:
             del self._folders[watch]
 
     def notices(self) -> Iterator[Notice]:
-        """What has happened since last asked; nothing if nothing has."""
+        """The notices since the last call."""
         while told := _read(self._fd):
             offset = 0
             while offset < len(told):
@@ -72,7 +72,8 @@ class Watcher:
                     yield self._notice(watch, os.fsdecode(name), happening)
 
     def _notice(self, watch: int, name: str, happening: Happening) -> Notice:
-        """Where a folder has begun to be watched in this moment, its name is not known yet."""
+        """The notice of a kernel event; a folder whose watch began just now may not be known by
+        name yet."""
         folder = self._folders.get(watch)
         return Notice("", "", Happening.LOST) if folder is None else Notice(folder, name, happening)
 
@@ -133,5 +134,5 @@ def _call(name: str, *arguments: object) -> int:
 
 
 def _forget(fd: int, watch: int) -> None:
-    """The kernel has forgotten it already if the folder is gone."""
+    """Removes a watch. If the folder is gone, the kernel has already removed it."""
     _libc.inotify_rm_watch(fd, watch)

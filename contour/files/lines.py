@@ -1,7 +1,7 @@
-"""On which line of a document a field stands, for complaints about documents that do parse.
+"""Finds the lines of fields in a document, for complaints about documents that can be parsed.
 
-Nothing remembers lines while a document is parsed; the few with a complaint are read a second time,
-as nodes that carry their marks. A field that is missing has the line of what should contain it.
+Lines are not stored while a document is parsed; the few documents with complaints are read a second
+time, as nodes with positions. A missing field has the line of the value that should contain it.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Which manifests there are under the paths that the user gave, and how to tell that one changed.
+"""Lists the manifests under the paths of the user, with signatures by which changes are found.
 
-Folders are listed recursively; what begins with a dot is not read, so the folders behind a mounted
-ConfigMap (`..data`) are seen only through the links that point into them. Links to files are
-followed, links to folders only if they are given as such. Reading is for `manifests`.
+Folders are listed recursively; names that begin with a dot are skipped, so the folders behind a
+mounted ConfigMap (`..data`) are seen only through the links into them. Links to files are followed,
+links to folders only if the user has named them. `manifests` reads the files.
 """
 
 import os
@@ -17,7 +17,7 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 class Signature(NamedTuple):
-    """Differs if the file does."""
+    """The signature of a file, which differs if the file has changed."""
 
     device: int
     inode: int
@@ -28,7 +28,7 @@ class Signature(NamedTuple):
 
 @dataclass(slots=True)
 class Listing:
-    """What is there at one moment."""
+    """The files and folders at one moment."""
 
     files: dict[ManifestSource, Signature] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)  # in which a new manifest counts
@@ -37,21 +37,21 @@ class Listing:
     links: set[str] = field(default_factory=set)  # folders in which a given link stands
     faults: dict[ManifestSource, str] = field(default_factory=dict)  # what cannot be listed
     odd: dict[ManifestSource, str] = field(default_factory=dict)
-    """What is named like a manifest and is none, and why."""
+    """Files that are named like manifests but are none, and why."""
 
     @property
     def watched(self) -> list[str]:
-        """The folders in which something may happen that matters here, the listed ones first."""
+        """The folders in which relevant changes may happen, the listed ones first."""
         around = {os.path.dirname(file) or "." for file in (*self.targets, *self.files)}
         return [*sorted(self.folders), *sorted((around | self.links) - self.folders)]
 
     def is_faulty(self, file: ManifestSource) -> bool:
-        """Nothing can be said about the file, because a folder above it cannot be listed."""
+        """Whether the state of a file is unknown, because a folder above it cannot be listed."""
         return any(file.startswith(os.path.join(fault, "")) for fault in self.faults)
 
 
 def listed(roots: Iterable[ManifestSource], folders: frozenset[ManifestSource]) -> Listing:
-    """The manifests under these paths; those that are known as folders must be there."""
+    """The manifests under these paths; paths in `folders` must exist."""
     found = Listing()
     known: set[tuple[int, int]] = set()
     for root in roots:
@@ -70,7 +70,7 @@ def is_manifest(name: str) -> bool:
 
 
 def signature(status: os.stat_result) -> Signature:
-    """Of an open file: what was read cannot be newer."""
+    """The signature of an open file, so that what was read cannot be newer."""
     return Signature(
         status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, status.st_size
     )
@@ -96,7 +96,8 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
 
 
 def _add(file: ManifestSource, found: Listing, known: set[tuple[int, int]]) -> str | None:
-    """The same file under two names is read once. Returns why it is no file, if it is none."""
+    """Adds a file; one with two names is read once. Returns why it is not a regular file, if it is
+    none."""
     try:
         status = os.stat(file)
     except OSError as error:

@@ -1,7 +1,8 @@
-"""The provider itself: everything once, then what changes, for whoever runs the graph.
+"""The file provider: yields everything once, then the changes.
 
-One pass at a time, in a thread: files that are due are read, what has left quiet files is released,
-and all that this changes is one batch. Which files are due is `tracking`, what they give `store`.
+Each pass runs in a thread: files that are due are read, objects that have left quiet files are
+released, and all resulting changes are one batch. `tracking` decides which files are due, `store`
+holds their content.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from crds.raw import Raw
 
 
 class UnreadableInput(Exception):  # noqa: N818 - at fault is what the user gave
-    """What was given cannot be read at all; the text begins with its path."""
+    """A path that cannot be read at all; the text begins with it."""
 
 
 class Manifests:
@@ -35,10 +36,10 @@ class Manifests:
         self._store = store.Store(lenient=lenient)
         self._tracker = tracking.Tracker([])
         self._faults: set[ManifestSource] = set()
-        self._kept: set[ManifestSource] = set()  # missing together with a folder above them
+        self._kept: set[ManifestSource] = set()  # missing, because a folder above them is missing
 
     def read(self) -> Batch:
-        """Everything there is. Raises UnreadableInput for a path that cannot be read."""
+        """All objects and problems. Raises UnreadableInput for a path that cannot be read."""
         self._tracker = tracking.Tracker([it for it in self._roots if it != reading.STDIN])
         for root in self._roots:
             self._require(root)
@@ -48,15 +49,15 @@ class Manifests:
         return self._store.batch()
 
     def locator(self) -> Locate:
-        """Tells the file and line of fields of objects, for one listing."""
+        """Finds the file and line of fields, for one listing."""
         return places.Locator(self._store.definition)
 
     def originals(self) -> Callable[[ObjectRef], Raw | None]:
-        """Gives objects as their files have them, for one listing."""
+        """Finds objects as they are written in their files, for one listing."""
         return places.Originals(self._store.definition)
 
     async def changes(self) -> AsyncGenerator[Batch, None]:
-        """What changes after `read`. While a batch is being taken, the next one gathers."""
+        """The changes after `read`. While a batch is being processed, the next one is collected."""
         watch = Watch()
         try:
             while True:
@@ -68,7 +69,7 @@ class Manifests:
             watch.close()
 
     def _require(self, root: ManifestSource) -> None:
-        """What the user gave by name can be read; a pipe is, since it can be read only once."""
+        """Checks that the named paths can be read; reads pipes, which can be read only once."""
         try:
             if reading.is_stream(root):
                 self._store.write(root, documents.texts(reading.stream(root)))
@@ -92,7 +93,8 @@ class Manifests:
         self._tell_faults()
 
     def _is_disturbed(self, file: ManifestSource, watch: Watch) -> bool:
-        """A writer that came while the file was read may have left it half there."""
+        """Whether something happened while the file was read, so that it may have been read half
+        written."""
         self._take(watch)
         return self._tracker.is_disturbed(file)
 
@@ -120,7 +122,8 @@ class Manifests:
             self._store.release(file)
 
     def _tell_faults(self) -> None:
-        """What is no manifest; folders that cannot be listed, or can again with what they kept."""
+        """Reports files that are no manifests, and folders that cannot be listed, or can be listed
+        again."""
         listing = self._tracker.listing
         faults = {**listing.faults, **listing.odd}
         for place in faults.keys() - self._faults:
@@ -134,5 +137,5 @@ class Manifests:
 
 
 def _undisturbed() -> bool:
-    """Before anything is watched, nothing is told."""
+    """False for all files: nothing is watched before the first read."""
     return False

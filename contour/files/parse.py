@@ -1,8 +1,8 @@
-"""What one document says, as plain Python values, within limits that no document can break.
+"""Parses one document into plain Python values, within strict limits.
 
-JSON goes through the JSON parser, all else through libyaml, whose events `composition` puts
-together. A document that is refused is refused with the line of what is wrong. What a scalar means
-is `scalars`; where a field of a good document stands is `lines`.
+JSON is read by the JSON parser, everything else by libyaml, whose events `composition` composes. A
+refused document is refused with the line of the fault. Elsewhere: the meaning of scalars
+(`scalars`), and the lines of fields (`lines`).
 """
 
 import json
@@ -20,7 +20,7 @@ MAX_BYTES = 4 << 20
 
 _BEGINS_LIKE_JSON = re.compile(r"\s*\{")
 _TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"
-"""It reads ahead, and from 0.2.6 on has a limit of its own, which is beyond ours."""
+"""libyaml reads ahead, and since 0.2.6 has a limit of its own, which is higher than ours."""
 
 
 class MalformedError(Exception):
@@ -39,7 +39,7 @@ def value(raw: bytes) -> object:
         raise MalformedError(f"the document has {size:.1f} MiB; at most {limit} MiB are allowed")
     text = _text(raw)
     if _BEGINS_LIKE_JSON.match(text):
-        # What is not faultless JSON may still be YAML, and if it is not, YAML knows the line.
+        # Invalid JSON may still be YAML; if it is not, the YAML parser knows the line.
         try:
             return json.loads(
                 text, object_pairs_hook=_unique, parse_constant=_refused, parse_float=scalars.finite

@@ -1,7 +1,7 @@
-"""In which line of which file a field of an object stands, for what is told of it later.
+"""Finds the file and line of a field of an object, for later messages about it.
 
-Nothing keeps the text of a document. It is read again when somebody asks, and only a text that is
-the one that was read tells the line of a field; else there is the line where the document began.
+Texts of documents are not kept. They are read again when a place is needed. If the text has
+changed, the place is the line where the document began, instead of the line of the field.
 """
 
 import re
@@ -14,8 +14,8 @@ from crds.meta import ObjectRef
 from crds.raw import Raw, is_list, is_mapping
 
 MOST = 200
-"""Fields that one locator looks up; each takes parsing a document. What comes after has the line
-of its document."""
+"""The number of fields that one locator looks up, since each needs parsing a document. Further
+fields get the line of their document."""
 
 
 Define = Callable[[ObjectRef], claims.Definition | None]
@@ -37,7 +37,7 @@ class _Texts:
 
 
 class Originals:
-    """The objects as their files have them. For one listing: it is not kept."""
+    """Finds objects as they are written in their files. Make one for each listing."""
 
     def __init__(self, definition: Define) -> None:
         self._definition = definition
@@ -59,7 +59,7 @@ class Originals:
 
 
 class Locator:
-    """For one listing: it reads each file once, and is not kept."""
+    """Finds places of fields. It reads each file once; make one for each listing."""
 
     def __init__(self, definition: Define) -> None:
         self._definition = definition
@@ -99,6 +99,6 @@ _STEP = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 
 
 def _steps(field: str) -> FieldPath:
-    """A path as users read it, in steps: names of fields, and numbers of items."""
+    """The steps of a path: names of fields, and indexes of items."""
     found = (it[1] if it[1] is not None else it[2] for it in _STEP.finditer(field))
     return tuple(int(it) if it.isdecimal() else it for it in found)

@@ -14,14 +14,14 @@ STDIN = ManifestSource("<stdin>")
 MAX_BYTES = 256 << 20
 
 _CLOCK_TICK = 50_000_000
-"""Nanoseconds within which a file can change again without getting another time."""
+"""Nanoseconds within which a file can change again without a new modification time."""
 
 
 class Content(NamedTuple):
     """What a file held."""
 
     raw: bytes
-    signature: listing.Signature | None  # None if it may have changed since with the same one
+    signature: listing.Signature | None  # None if the file may have changed later with the same one
 
 
 def content(file: ManifestSource) -> Content:
@@ -54,5 +54,5 @@ def stream(file: ManifestSource) -> bytes:
 
 
 def _opener(path: str, flags: int) -> int:
-    """Never waits for a writer, if the file has become a pipe."""
+    """Opens a file without waiting for a writer, in case it has become a pipe."""
     return os.open(path, flags | os.O_NONBLOCK)

@@ -1,7 +1,8 @@
-"""Which kinds of extensions are read: those that a ContourConfiguration of the files registers.
+"""The kinds of extensions that are read: those that any ContourConfiguration in the files
+registers.
 
-Whatever it may be that is in force: that is decided elsewhere, and what nobody refers to changes
-nothing.
+Which ContourConfiguration is in force is decided elsewhere; objects to which nothing refers have no
+effect.
 """
 
 from collections.abc import Iterable
@@ -25,7 +26,7 @@ class Registered:
         self._is_turned = False
 
     def note(self, event: Event) -> None:
-        """An object has changed."""
+        """Takes a changed object."""
         if event.kind.model is not ContourConfiguration:
             return
         before = self._kinds
@@ -36,17 +37,17 @@ class Registered:
         self._is_turned |= self._kinds != before
 
     def turned(self) -> bool:
-        """Whether other kinds are read than at the last call."""
+        """Whether the kinds have changed since the last call."""
         is_turned, self._is_turned = self._is_turned, False
         return is_turned
 
     def counting(self, found: Iterable[claims.Definition]) -> list[claims.Definition]:
-        """Documents without those of kinds that nobody has registered; where somebody has, without
-        the complaint that the kind is not supported."""
+        """Definitions without those of unregistered kinds; for registered kinds, without the
+        complaint that the kind is not supported."""
         return [it for it in found if self.counts(it.item)]
 
     def counts(self, item: contents.Item) -> bool:
-        """Whether a document means what this item says."""
+        """Whether this item of a document is used."""
         if item.kind is None:
             return item.subject not in self._places
         return not foreign.is_foreign(item.kind) or item.kind in self._kinds

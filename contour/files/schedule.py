@@ -1,8 +1,8 @@
-"""When a file that something has happened to is read, and when what left it counts as gone.
+"""When a changed file is read, and when objects that are no longer in it count as gone.
 
-A write in progress looks like a shorter file, so what is missing from a file counts only after the
-file has been quiet; what is there counts at once when its writer has closed it. No hold-off
-otherwise: the first change goes at once. Pure: whoever asks brings the time.
+During a write a file may look shorter, so objects that are missing count as gone only after the
+file has been quiet; objects that are present count at once when the writer has closed it. There is
+no other delay: the first change is processed at once. Pure: the caller passes the time.
 
     truncated   write   write   closed            quiet
     ----|---------|-------|-------|----------------|--->
@@ -28,11 +28,11 @@ CLOSED = Waits(0, 0.25)
 MISSING = Waits(0, 0.25)
 """It is not there; editors put it back in a moment."""
 OPEN = Waits(5, 30)
-"""A writer is at it and has not closed it. Some never do."""
+"""A writer has it open. Some writers never close it."""
 FOUND = Waits(0.05, 0.25)
-"""It is found to be new or different while looking around."""
+"""It was found to be new or changed when listing folders."""
 POLLED = Waits(1, 3)
-"""The same where the kernel does not tell of writers: wait until it stays as it is."""
+"""The same without notices about writers: wait until the file no longer changes."""
 
 
 class Due(NamedTuple):
@@ -55,16 +55,16 @@ class Schedule:
         self._releases[file] = now + waits.before_releasing
 
     def is_waiting(self, file: ManifestSource) -> bool:
-        """Something has happened to the file for which it has not been read."""
+        """Whether the file has changed and has not been read since."""
         return file in self._reads
 
     @property
     def next(self) -> float | None:
-        """When something is due."""
+        """The time when something is due; None if nothing is."""
         return min((*self._reads.values(), *self._releases.values()), default=None)
 
     def due(self, now: float) -> Due:
-        """What is due by now; it is not due again."""
+        """Takes out what is due now."""
         return Due(_taken(self._reads, now), _taken(self._releases, now))
 
 

@@ -1,8 +1,9 @@
-"""What the files give as a whole, and what of it changed since last asked.
+"""The content of all files, and its changes since the last batch.
 
-A file is written as often as it is read; what is no longer in it waits until the file is released.
-A file with a document of which nobody can tell what it means releases nothing: it may mean just
-what is missing. Who owns an object is `claims`; when to write and to release is `schedule`.
+Each time a file is read, it is written here; objects that are no longer in it stay until the file
+is released. A file with an unreadable document releases nothing, because that document may define
+what is missing. Elsewhere: who owns an object (`claims`), and when to write and release
+(`schedule`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,7 @@ from crds import foreign, meta
 
 
 class Store:
-    """Written by file, read by batch."""
+    """The content of all files: files are written, batches of changes are read."""
 
     def __init__(self, *, lenient: bool = False) -> None:
         self._is_lenient = lenient
@@ -29,7 +30,7 @@ class Store:
         self._registered = registered.Registered()
 
     def write(self, file: ManifestSource, texts: Iterable[documents.Text]) -> None:
-        """The file holds these documents now."""
+        """Sets the documents of a file."""
         known = _by_digest(self._files.get(file, ()))
         now: list[claims.Document] = []
         fresh: list[claims.Document] = []
@@ -49,12 +50,13 @@ class Store:
         self._claim(file, fresh)
 
     def release(self, file: ManifestSource) -> None:
-        """What has left the file is gone, unless a broken document may still mean it."""
+        """Removes objects that are no longer in the file, unless a broken document may still define
+        them."""
         if not any(self._is_unclear(file, document) for document in self._files.get(file, ())):
             self._touched.update(dict.fromkeys(self._waiting.pop(file, ())))
 
     def fault(self, place: ManifestSource, message: str) -> None:
-        """The file or folder cannot be read; what it gave stays."""
+        """The file or folder cannot be read; its objects stay."""
         self._faults[place] = message
         self._touched[place] = None
 
@@ -64,7 +66,7 @@ class Store:
             self._touched[place] = None
 
     def heal(self, folder: ManifestSource) -> None:
-        """The folder can be listed again; people are told, since they were told that it cannot."""
+        """The folder can be listed again, which is reported, as the fault was."""
         self.mend(folder)
         self._healed.append(folder)
 
@@ -93,7 +95,7 @@ class Store:
         return sorted(found, key=_place)
 
     def _turns(self) -> Iterator[Subject]:
-        """What was touched; configurations first, since they say which kinds are read."""
+        """The touched subjects; configurations first, since they register kinds."""
         configurations = [it for it in self._touched if _is_configuration(it)]
         yield from configurations
         if self._registered.turned():
@@ -110,7 +112,8 @@ class Store:
         return min(list(self._claims.get(subject, ())), key=_place, default=None)
 
     def _move(self, document: claims.Document, line: int, position: int) -> None:
-        """The order of several claims and the lines of complaints depend on the place."""
+        """Notes the new place of a document, on which the order of definitions and the lines of
+        complaints depend."""
         if document.line == line and document.position == position:
             return
         document.line, document.position = line, position
@@ -144,7 +147,8 @@ class Store:
                 self._touched[item.subject] = None
 
     def _is_unclear(self, file: ManifestSource, document: claims.Document) -> bool:
-        """A guess is good if the file is known to have held what it says."""
+        """Whether the object of a document is uncertain. A guess is certain if the file is known to
+        have contained the object."""
         return any(
             item.told == "no" or (item.told == "guessed" and not self._is_from(file, item.subject))
             for item in document.items

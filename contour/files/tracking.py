@@ -1,8 +1,8 @@
-"""Which files have to be read again, from what the kernel tells and from looking around.
+"""Which files have to be read again, from the kernel's notices and from listing folders.
 
-A notice about a manifest concerns that file alone. What concerns more than one name (folders, links
-to whole trees such as a mounted ConfigMap's `..data`, notices that were lost) makes it list
-everything and compare signatures. How long to wait after each is `schedule`.
+A notice about a manifest concerns only that file. After a notice that may concern several names
+(folders, links to whole trees such as a mounted ConfigMap's `..data`, lost notices) everything is
+listed and signatures are compared. How long to wait after each: `schedule`.
 """
 
 import os
@@ -29,7 +29,7 @@ class Tracker:
         self.listing = listing.listed(roots, self._folders)
 
     def is_disturbed(self, file: ManifestSource) -> bool:
-        """Something has happened to the file since it was due to be read."""
+        """Whether the file has changed again since it was due to be read."""
         return self._schedule.is_waiting(file)
 
     def is_loaded(self, file: ManifestSource, signature: listing.Signature | None) -> None:
@@ -46,7 +46,7 @@ class Tracker:
             self._schedule.note(file, schedule.MISSING, now)
 
     def take(self, notices: Iterable[inotify.Notice], watch: Watch, now: float) -> None:
-        """Turns what has happened into what is due, now or later."""
+        """Turns notices into files that are due, now or later."""
         look = {self._note(notice, now) for notice in notices}
         if schedule.REPLACED in look:
             self._look(schedule.REPLACED, watch, now)
@@ -63,7 +63,8 @@ class Tracker:
         return max(0.0, min(self._look_at, self._look_at if next_due is None else next_due) - now)
 
     def _note(self, notice: inotify.Notice, now: float) -> schedule.Waits | None:
-        """Notes a change of one file, or answers how to look around for more."""
+        """Notes a change of one file, or returns the waits with which everything has to be
+        listed."""
         folder, name, happening = notice
         if happening in (Happening.FOLDER, Happening.LOST):
             return schedule.FOUND
@@ -98,7 +99,7 @@ class Tracker:
                 del self._signatures[file]
 
     def _list(self, watch: Watch) -> None:
-        """Lists until every folder that was listed had been watched before."""
+        """Lists repeatedly, until all listed folders had been watched before they were listed."""
         watched: list[str] = []
         while True:
             self.listing = listing.listed(self._roots, self._folders)
@@ -108,7 +109,7 @@ class Tracker:
             watch.watch(watched)
 
     def _differs(self, file: ManifestSource, waits: schedule.Waits, now: float) -> None:
-        # Who is waiting for a writer to close the file goes on waiting.
+        # If the file waits for a writer to close it, it goes on waiting.
         if waits is not schedule.FOUND or not self._schedule.is_waiting(file):
             self._schedule.note(file, waits, now)
 
@@ -120,7 +121,7 @@ def _waits(happening: Happening, path: str) -> schedule.Waits:
 
 
 def _has_other_names(path: str) -> bool:
-    """A hard link to a file that was whole already."""
+    """Whether a new name is a hard link to a file that is already complete."""
     try:
         return os.lstat(path).st_nlink > 1
     except OSError:

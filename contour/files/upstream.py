@@ -1,6 +1,6 @@
-"""Where settings of upstream Contour are read here: its ContourDeployment, its configuration file.
+"""Maps settings of upstream Contour (ContourDeployment, configuration file) to ours.
 
-Neither is read. What a document of them sets is told field by field, with the field of a
+Neither of these is read. A complaint names each of their settings, with the field of a
 ContourConfiguration that does the same (Contour 1.33, "ContourDeploymentSpec", "Parameters").
 """
 
@@ -45,7 +45,7 @@ DEPLOYMENT_SETTINGS: Mapping[str, str] = {
     "resourceLabels": "spec.infrastructure.labels of the Gateway",
     "runtimeSettings": "spec",
 }
-"""By the paths of fields of a ContourDeployment: where each is read here; empty for nowhere."""
+"""Our field for each field of a ContourDeployment, by path; empty if there is none."""
 FILE_SETTINGS: Mapping[str, str] = {
     "accesslog-format": "spec.envoy.logging.accessLogFormat",
     "accesslog-format-string": "spec.envoy.logging.accessLogFormatString",
@@ -128,18 +128,19 @@ FILE_SETTINGS: Mapping[str, str] = {
     "tls.minimum-protocol-version": "spec.envoy.listener.tls.minimumProtocolVersion",
     "tracing": "spec.tracing",
 }
-"""The same of the configuration file."""
+"""The same for the configuration file."""
 
 
 def of_deployment(document: Raw) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What a ContourDeployment sets: the path of a field, and where that is read here."""
+    """The settings of a ContourDeployment: the path of each, and our field."""
     spec = document.get("spec")
     for path, where in settings(spec if is_mapping(spec) else {}, DEPLOYMENT_SETTINGS):
         yield ("spec", *path), _told(where)
 
 
 def of_config_map(document: Raw) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What the configuration file in a ConfigMap sets, likewise; nothing if it has none."""
+    """The settings of the configuration file in a ConfigMap, likewise; none if there is no such
+    file."""
     data = document.get("data")
     text = data.get(FILE) if is_mapping(data) else None
     if not isinstance(text, str):
@@ -162,7 +163,7 @@ def _told(where: str) -> str:
 def unknown(
     found: Raw, known: Mapping[str, str], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[str, ...]]:
-    """The paths of what is no setting at all."""
+    """The paths that are no settings of upstream."""
     for name, value in found.items():
         path = (*above, str(name))
         dotted = ".".join(path)
@@ -179,7 +180,7 @@ def unknown(
 def settings(
     found: Raw, known: Mapping[str, str], above: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Each setting that has a counterpart, or none, as far down as it has to be looked at."""
+    """Each setting with its counterpart, or an empty one, as deep as the table goes."""
     for name, value in found.items():
         path = (*above, str(name))
         dotted = ".".join(path)

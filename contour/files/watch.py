@@ -1,8 +1,8 @@
-"""How the kernel's notices reach the event loop, and what is done where there are none.
+"""Brings the kernel's notices to the event loop; without them, files are polled.
 
-Notices are taken as they come, also while nobody waits for them; many about one name are one.
-Where inotify is missing or its limits are reached, nothing is told and files are looked at in
-intervals instead.
+Notices are read as they arrive, even while nothing waits for them; several about one name are
+merged. If inotify is missing or its limits are reached, there are no notices, and files are checked
+in intervals instead.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ class Watch:
 
     @property
     def is_blind(self) -> bool:
-        """The kernel tells nothing."""
+        """Whether there are no notices."""
         return self._watcher is None or self._failure is not None
 
     async def wait(self, seconds: float) -> None:
-        """Until there are notices, or for so long."""
+        """Waits until there are notices, or for so many seconds."""
         if self._failure is not None:
             self._give_up(self._failure)
         with contextlib.suppress(TimeoutError):
@@ -57,7 +57,7 @@ class Watch:
                 self._failure = error
 
     def taken(self) -> list[inotify.Notice]:
-        """What has happened since last asked, the last of each name. From any thread."""
+        """The notices since the last call, the latest for each name. From any thread."""
         with self._lock:
             self._take()
             notices = list(self._notices.values())
@@ -65,7 +65,7 @@ class Watch:
             return notices
 
     def close(self) -> None:
-        """Nothing is told any more."""
+        """Stops watching."""
         with self._lock:
             watcher, self._watcher = self._watcher, None
         if watcher is not None:
