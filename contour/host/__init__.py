@@ -1,9 +1,9 @@
-"""The host infrastructure: an Envoy on this machine, as a supervised child process.
+"""Runs an Envoy on this machine, as a supervised child process.
 
-For `contour run`. It needs neither root nor a cluster: a private state directory holds its sockets
-and files, ports below 1024 move up, and Envoy ends whenever the process that started it ends,
-however that ends. What Envoy is told is elsewhere: its bootstrap is a text handed in, the rest is
-xDS. Everything that goes wrong and that a user can put right is a `host.Error`.
+For `contour run`. It needs neither root nor a cluster: a private state directory has its sockets
+and files, ports below 1024 are mapped to higher ones, and Envoy ends with the process that started
+it, however that ends. Envoy's configuration comes from elsewhere: its bootstrap is passed in as a
+text, the rest comes by xDS. Errors that a user can fix are raised as `host.Error`.
 """
 
 from contour.host.envoy import ADMIN, EnvoyOptions, EnvoyProcess

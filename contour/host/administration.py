@@ -1,4 +1,4 @@
-"""What the supervisor asks of Envoy's administration interface."""
+"""A client for Envoy's administration interface."""
 
 import json
 from collections.abc import Iterable
@@ -15,14 +15,14 @@ _ACTIVE = r"^(http\..*\.downstream_rq_active|listener\..*\.downstream_cx_active)
 
 
 class Activity(NamedTuple):
-    """What clients have going on."""
+    """The open requests and connections of clients."""
 
     requests: int
     connections: int
 
 
 def named(address: str) -> "Administration":
-    """The one at a path, or at HOST:PORT."""
+    """The interface at the path of a socket, or at HOST:PORT."""
     return Administration(Path(address) if "/" in address else address)
 
 
@@ -34,7 +34,8 @@ class Administration:
     """A Unix socket, or HOST:PORT of the loopback interface."""
 
     async def is_live(self) -> bool:
-        """Envoy has its first configuration, every listener is open, and it is not draining."""
+        """Whether Envoy has its first configuration, all listeners are open, and it is not
+        draining."""
         try:
             async with self._session() as session, session.get("/ready") as answer:
                 return answer.status == 200 and await self._is_accepting()
@@ -46,12 +47,12 @@ class Administration:
         return any(gauge["value"] == 1 for gauge in await self._gauges(_STARTED))
 
     async def drain(self) -> None:
-        """No new connection is taken; each response tells its client to connect no more."""
+        """Stops accepting connections; each response tells its client to close the connection."""
         await self.fail_health_checks()
         await self._post("/drain_listeners")
 
     async def fail_health_checks(self) -> None:
-        """Envoy is not ready any more; each response tells its client to connect no more."""
+        """Makes Envoy unready; each response tells its client to close the connection."""
         await self._post("/healthcheck/fail")
 
     async def _post(self, path: str) -> None:
@@ -63,7 +64,7 @@ class Administration:
         return _activity(await self._gauges(_ACTIVE))
 
     async def lost_writes(self) -> int:
-        """How often Envoy could not write to a file, its access log, since it was started."""
+        """How often Envoy could not write to a file (its access log) since it was started."""
         try:
             return sum(it["value"] for it in await self._statistics("Counters", _LOST))
         except (aiohttp.ClientError, TimeoutError):

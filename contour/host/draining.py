@@ -1,7 +1,8 @@
-"""How Envoy takes its leave: no new connections, and time for what is going on to finish.
+"""Drains an Envoy of our own: no new connections, and time for open requests to finish.
 
-Envoy does not close a connection that idles between two requests, it says `Connection: close` in
-the next response. So once no request is open, connections get a short grace to say what they want.
+Envoy does not close a connection that is idle between two requests, but sends `Connection: close`
+in the next response. So when no request is open, connections get a short grace period for a last
+request.
 """
 
 import asyncio
@@ -18,14 +19,14 @@ _POLL = 0.05
 
 
 async def drain(envoy: administration.Administration, seconds: float) -> None:
-    """Returns when no client would notice that Envoy ends, or when the time is up."""
+    """Drains Envoy; returns when its end would affect no client, or when the time is up."""
     try:
         async with asyncio.timeout(seconds):
             await envoy.drain()
             await _tell(envoy, seconds)
             await _quiet(envoy)
     except (TimeoutError, aiohttp.ClientError):
-        # Out of time, or Envoy is gone: either way there is nothing left to wait for.
+        # The time is up, or Envoy is gone: there is nothing left to wait for.
         return
 
 

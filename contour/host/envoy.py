@@ -1,11 +1,11 @@
-"""One Envoy, kept running: started, watched, started again when it dies, drained at the end.
+"""Supervises one Envoy: starts it, watches it, restarts it when it dies, and drains it at the end.
 
     async with host.EnvoyProcess(directory, bootstrap) as envoy:
         await envoy.live()
 
-The child cannot outlive this process, even if that is killed (see `launch`). It restarts at once,
-then ever later while it keeps dying. At the end it takes no new connection, finishes the requests
-it has, for a bounded time, and goes.
+The child cannot outlive this process, even if that is killed (see `launch`). It is restarted at
+once, then with growing delays while it keeps dying. At the end it accepts no new connections,
+finishes open requests within a time limit, and ends.
 """
 
 import asyncio
@@ -32,7 +32,8 @@ from contour.host import (
 from crds import draining as drains
 
 ADMIN = "admin.sock"
-"""The socket, in the state directory, that the bootstrap must give to the administration."""
+"""The socket in the state directory that the bootstrap must use for the administration
+interface."""
 
 _LOGS_EVERY = 10.0  # seconds
 
@@ -46,9 +47,9 @@ class EnvoyOptions:
     concurrency: int | None = None
     """Worker threads; absent: one per core."""
     drain_seconds: float = 30
-    """How long requests that are going on may take to finish at the end."""
+    """Seconds for open requests to finish at the end."""
     replaced_seconds: int = drains.DRAIN_SECONDS
-    """How long connections of a listener or filter chain that was replaced may go on."""
+    """Seconds after which connections of a replaced listener or filter chain are closed."""
     log_level: str = "warning"
     admin: str = ""
     """HOST:PORT of the administration interface; empty: the socket in the state directory."""
@@ -99,7 +100,7 @@ class EnvoyProcess:
         finally:
             for task in self._supervision:
                 task.cancel()
-            # Without the error: a task group would wrap it, and it is told by itself.
+            # Without the error, which a task group would wrap: it is reported elsewhere.
             await self._tasks.__aexit__(None, None, None)
 
     @property
@@ -120,7 +121,8 @@ class EnvoyProcess:
             raise errors.KeepsDyingError(self._deaths.verdict)
 
     def mark_ready(self) -> None:
-        """The first complete configuration is served, from now on and after each restart."""
+        """Marks the directory as ready: the first complete configuration is served, now and after
+        each restart."""
         self._is_wanted_ready = True
         self._show_readiness()
 
@@ -133,7 +135,7 @@ class EnvoyProcess:
             "--disable-hot-restart",
             # A connection of a filter chain that was replaced ends with its next response.
             *("--drain-strategy", "immediate"),
-            # Until then what was replaced keeps its memory; Envoy's own default is ten minutes.
+            # Until then, replaced listeners keep their memory; Envoy's default is ten minutes.
             *("--drain-time-s", str(drains.drain_time(self._options.replaced_seconds))),
             *("--log-level", self._options.log_level),
             *(("--concurrency", str(n)) if (n := self._options.concurrency) else ()),
@@ -150,7 +152,7 @@ class EnvoyProcess:
             await asyncio.sleep(self._deaths.delay)
 
     async def _life(self, command: Sequence[str]) -> int:
-        """One Envoy from its start to its end; ends it if this task is cancelled."""
+        """Runs one Envoy until its end; ends it if this task is cancelled."""
         process = await self._started(command)
         self._pid = process.pid
         watch = self._tasks.create_task(self._watch())
@@ -171,7 +173,7 @@ class EnvoyProcess:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=stdout,
                 stderr=stderr,
-                # A Ctrl-C in the terminal is for us: Envoy must get its time to drain.
+                # A Ctrl-C in the terminal must not reach Envoy, which needs time to drain.
                 start_new_session=True,
             )
         finally:

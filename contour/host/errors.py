@@ -2,7 +2,7 @@
 
 
 class Error(Exception):
-    """Told to the user as one text, without a traceback."""
+    """An error that is shown to the user as text, without a traceback."""
 
 
 class NotInstalledError(Error):
@@ -10,11 +10,12 @@ class NotInstalledError(Error):
 
 
 class RefusedError(Error):
-    """What was asked for cannot be used: a state directory that is not ours, a bad port."""
+    """Something that the user named cannot be used: a state directory that is not ours, a bad
+    port."""
 
 
 class OccupiedError(Error):
-    """Another process has what this one asks for."""
+    """Another process uses what this one needs."""
 
 
 class KeepsDyingError(Error):

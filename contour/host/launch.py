@@ -1,7 +1,7 @@
 """Becomes Envoy, in a process that ends with the one that started it.
 
-A program of its own, run by path: what it sets must be set between fork and exec, and to run Python
-there in a process that has threads (gRPC has) can block for ever.
+It is a program of its own, run by path: its settings must be made between fork and exec, and
+running Python there in a process with threads (which gRPC has) can block for ever.
 """
 
 import ctypes

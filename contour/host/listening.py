@@ -1,7 +1,6 @@
-"""Who listens on a port of this machine: for a message that says more than "address in use".
+"""Finds the process that listens on a port, for a message that says more than "address in use".
 
-Reads /proc, so it knows Linux and the processes that this user may look into; elsewhere it knows
-nobody.
+It reads /proc, so it works on Linux only, and for processes that this user may inspect.
 """
 
 import contextlib

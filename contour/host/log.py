@@ -1,7 +1,7 @@
-"""A file that Envoy writes its log to, kept from growing without end.
+"""A log file of Envoy, whose size is limited.
 
-Envoy writes to the file itself, not to a pipe: a pipe fills while this process is paused and would
-stop Envoy with it, and Envoy's own `--log-path` keeps lines back that a crash then loses.
+Envoy writes to the file itself, not to a pipe: a pipe would fill while this process is paused, and
+stop Envoy. Envoy's own `--log-path` buffers lines, which are lost in a crash.
 """
 
 import os
@@ -18,13 +18,13 @@ class Log:
     limit: int = 16 << 20
 
     def opened(self) -> int:
-        """A descriptor that always writes at the end, also after the file was cut."""
+        """A descriptor that always writes at the end, also after the file was truncated."""
         return os.open(self.path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
 
     def cut(self) -> None:
         """Above the limit, the newer half moves to `NAME.1` and the file starts anew.
 
-        On a full disk there is no such half: to drop what was written gives its space back.
+        On a full disk the half is dropped, which frees its space.
         """
         if self.size <= self.limit:
             return
@@ -37,11 +37,11 @@ class Log:
 
     @property
     def size(self) -> int:
-        """In bytes; zero if there is no file yet."""
+        """The size in bytes; zero if there is no file yet."""
         return self.path.stat().st_size if self.path.exists() else 0
 
     def last_lines(self, count: int, since: int) -> Sequence[str]:
-        """What was written last, after the file had that size, for a person to read."""
+        """The last lines that were written after the file had the size `since`, for people."""
         written = self.size - since if self.size >= since else self.size
         return self._tail(min(written, 16 << 10)).decode(errors="replace").splitlines()[-count:]
 

@@ -1,17 +1,17 @@
-"""When lines of the access log are being lost: said once, when it begins."""
+"""Detects when lines of the access log begin to be lost, so that it is reported once."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class Losses:
-    """What was counted so far, by one Envoy after the other."""
+    """The number of lost writes so far, which starts at zero with each new Envoy."""
 
     count: int = 0
     is_told: bool = False
 
     def grow(self, count: int) -> bool:
-        """Whether losses have begun: more than before, and not so the time before that.
+        """Whether losses have just begun: the count has grown, and had not grown at the last call.
 
         A smaller count is that of a new Envoy, which counts from zero.
         """

@@ -1,8 +1,8 @@
-"""Ports of this machine: what `--map-port` says, and whether Envoy could listen on them.
+"""Ports of this machine: the option `--map-port`, and whether Envoy could listen on a port.
 
-Which local port stands for a port that users see is a rule (`dag.ports`); this looks at the machine
-before Envoy does. Envoy would not notice a conflict: it shares a port with any process of the same
-user that lets it, and requests would go to either.
+Which local port stands for a port that users see is decided in `dag.ports`; this module checks the
+machine before Envoy starts. Envoy would not notice a conflict: it shares a port with any process of
+the same user that allows it, and either would get requests.
 """
 
 import ipaddress
@@ -15,7 +15,7 @@ _LAST = 65535
 
 
 def mapping(options: Iterable[str]) -> dict[int, int]:
-    """The values of `--map-port EXTERNAL=LOCAL`. Raises RefusedError for one without sense."""
+    """The values of `--map-port EXTERNAL=LOCAL`. Raises RefusedError for an invalid one."""
     result: dict[int, int] = {}
     for option in options:
         external, _, local = option.partition("=")
@@ -29,7 +29,7 @@ def mapping(options: Iterable[str]) -> dict[int, int]:
 
 
 def bindable(text: str) -> str:
-    """The address that `--bind` names, for Envoy, which knows no names. Raises RefusedError."""
+    """The IP address of `--bind`, since Envoy accepts no host names. Raises RefusedError."""
     try:
         return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
     except ValueError:
@@ -90,7 +90,7 @@ def obstacle(address: str, port: int) -> str | None:
 def _bind(address: str, port: int) -> int:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.socket(family) as probe:
-        # Else connections of an earlier run that linger in TIME_WAIT would count.
+        # Otherwise connections of an earlier run in TIME_WAIT would occupy the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((address, port))
         bound: int = probe.getsockname()[1]

@@ -1,6 +1,7 @@
-"""When an Envoy that died starts again, and what is told about its deaths. Pure: no clock.
+"""When an Envoy that died is restarted, and the messages about that. Pure: no clock.
 
-At once after a long life; after 0.1 s, doubling up to 10 s, while it lives less than ten seconds.
+After a long life it is restarted at once; after 0.1 s, doubling up to 10 s, while it lives for less
+than ten seconds.
 """
 
 import math
@@ -29,7 +30,7 @@ class Deaths:
         self._last = f"Envoy {_manner(status)} after {seconds:.1f} s; its last log lines:{log}"
 
     def forgive(self) -> None:
-        """Envoy serves: whatever killed it at its start is over."""
+        """Envoy serves: the cause of failed starts is gone."""
         self.has_lived = True
 
     @property
@@ -39,12 +40,12 @@ class Deaths:
 
     @property
     def are_hopeless(self) -> bool:
-        """It has never served, and trying again has not helped."""
+        """Whether Envoy has never served, and several attempts have failed."""
         return self.count >= _HOPELESS and not self.has_lived
 
     @property
     def story(self) -> str:
-        """What to tell the user; empty if there were no deaths."""
+        """The message for the user; empty if Envoy has not died."""
         if not self.count:
             return ""
         times = f" ({self.count} times in a row)" if self.count > 1 else ""
@@ -52,7 +53,7 @@ class Deaths:
 
     @property
     def verdict(self) -> str:
-        """What to tell the user who is not to wait any longer."""
+        """The message for the user when no further attempt is made."""
         return f"{self._last}\n  It failed {self.count} times in a row and never became ready."
 
 

@@ -1,9 +1,9 @@
-"""How an Envoy in a pod takes its leave, for the container that runs beside it.
+"""Drains an Envoy in a pod, in the container that runs beside it.
 
-Health checks fail first, so that readiness, load balancers and clients turn away; for a while new
-connections still come and are served, because that takes time to reach everybody. Then what is open
-may finish. Only SIGTERM, which only the kubelet sends, begins this: a request from the network can
-wait for the end and do nothing else. The end of an Envoy of our own is in `draining`.
+First Envoy fails its health checks, so that it becomes unready and load balancers and clients turn
+away. Until that has taken effect everywhere, new connections are still served. Then open requests
+may finish. Only SIGTERM, which only the kubelet sends, starts this: a request from the network can
+only wait for the end. Elsewhere: draining an Envoy of our own (`draining`).
 """
 
 import asyncio
@@ -25,20 +25,20 @@ _FIRST_PAUSE = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long is waited for what, in seconds."""
+    """Limits of waiting, in seconds except for `connections`."""
 
     delay: float = 5
-    """New connections may still come."""
+    """How long new connections are still accepted."""
     idle_grace: float = 5
-    """Without any request for so long, open connections count as idle."""
+    """After so long without any request, open connections count as idle."""
     connections: int = 0
-    """So many connections are not waited for."""
+    """Up to so many open connections count as none."""
     timeout: float = 280
-    """From the beginning to the end, at most."""
+    """The limit for the whole drain."""
 
 
 async def drain(envoy: Administration, patience: Patience) -> None:
-    """Returns when no client would notice that Envoy ends, or when the time is up."""
+    """Drains Envoy; returns when its end would affect no client, or when the time is up."""
     try:
         async with asyncio.timeout(patience.timeout):
             if not await _turned_away(envoy):
@@ -57,7 +57,7 @@ async def drain(envoy: Administration, patience: Patience) -> None:
 
 
 class Waiting:
-    """Waits for SIGTERM; answers `GET /shutdown` once Envoy has nothing left to do."""
+    """Waits for SIGTERM, then drains Envoy; answers `GET /shutdown` when Envoy is drained."""
 
     def __init__(self, envoy: Administration, patience: Patience, port: int) -> None:
         self._envoy = envoy
@@ -67,7 +67,7 @@ class Waiting:
         self._is_done = asyncio.Event()
 
     async def run(self) -> None:
-        """Returns at the end of Envoy's leave, when those who asked have their answer."""
+        """Returns when Envoy is drained and all waiting requests have been answered."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._is_told.set)
         runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=2)
         await runner.setup()

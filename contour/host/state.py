@@ -1,9 +1,9 @@
-"""The state directory: where one run keeps its sockets, its files and its lock.
+"""The state directory, in which one run keeps its sockets, its files and its lock.
 
-The sockets in it control Envoy, so it is private: ours by owner and mode, and never a directory
-that holds other things. One run at a time. A path too long for the 103 bytes of a Unix socket
-address (macOS; 107 on Linux) keeps its sockets in a short private directory that the link
-`sockets` names, so that those who connect find them the same way.
+The sockets in it control Envoy, so it is private: it belongs to this user with mode 0700, and must
+not contain other things. Only one run at a time can use it. If its path is too long for a Unix
+socket address (103 bytes on macOS, 107 on Linux), the sockets are in a short private directory to
+which the link `sockets` points, so that clients find them.
 """
 
 import contextlib
@@ -33,13 +33,13 @@ class StateDirectory:
     path: Path
 
     def socket(self, name: str) -> Path:
-        """Where a socket of that name (at most 16 bytes) is to be made."""
+        """The path for a socket of that name (at most 16 bytes)."""
         return rundir.socket(self.path, name)
 
     def write(self, name: str, text: str) -> Path:
-        """Writes a file that its owner alone may read; readers see the old or the new text.
+        """Writes a file that only its owner may read; readers see either the old or the new text.
 
-        Raises RefusedError if it cannot, for want of space perhaps.
+        Raises RefusedError if that fails, for example without space.
         """
         path = self.path / name
         fresh = path.with_name(f".{name}.new")
@@ -50,10 +50,11 @@ class StateDirectory:
         return path
 
     def mark_ready(self, process: int) -> None:
-        """This Envoy serves the first complete configuration: says so to those who wait for it.
+        """Marks that this Envoy serves the first complete configuration, for processes that wait
+        for it.
 
-        The mark is a link to what the process runs, so that it is gone with the process, even if
-        nobody is left to remove it.
+        The mark is a link to the executable of the process in /proc, so it is dangling when the
+        process has ended, even if no process is left to remove it.
         """
         program, fresh = Path(f"/proc/{process}/exe"), self.path / f".{_READY}.new"
         if not program.exists():
@@ -64,13 +65,13 @@ class StateDirectory:
         fresh.replace(self.path / _READY)
 
     def unmark_ready(self) -> None:
-        """Envoy does not serve any more."""
+        """Removes the mark: Envoy does not serve any more."""
         (self.path / _READY).unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Generator[StateDirectory]:
-    """Holds the directory, making it if it is not there.
+    """Locks the directory, which is created if it does not exist.
 
     Raises RefusedError for one that is not ours, OccupiedError for one that another run holds.
     """
@@ -100,12 +101,12 @@ def examine(path: Path) -> None:
 
 
 def existing(path: Path) -> Path:
-    """The directory, or the nearest one above it that is there."""
+    """The directory, or its nearest existing ancestor."""
     return next(it for it in (path.absolute(), *path.absolute().parents) if it.exists())
 
 
 def holder(path: Path) -> str | None:
-    """The number of the process whose run answers in the directory; `?` if it does not say."""
+    """The ID of the process whose run answers in the directory; `?` if it is not known."""
     with socket.socket(socket.AF_UNIX) as asking:
         try:
             asking.connect(str(rundir.socket(path, rundir.INSPECTION)))
@@ -141,7 +142,7 @@ def _refused(path: Path, why: str) -> errors.RefusedError:
 
 @contextlib.contextmanager
 def _refusing(path: Path) -> Generator[None]:
-    """What the system refuses is told as the directory's fault."""
+    """Reports an error of the system as a problem of the directory."""
     try:
         yield
     except OSError as error:
@@ -168,7 +169,7 @@ def _locked(path: Path) -> Generator[None]:
 
 
 def _clear(path: Path) -> None:
-    """Removes what says that a run is there: one that was killed could not do so itself."""
+    """Removes the traces of a run, which one that was killed could not remove."""
     for stale in (path / _READY, *path.glob("*.sock")):
         stale.unlink(missing_ok=True)
     link = path / SOCKETS

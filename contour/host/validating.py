@@ -1,4 +1,4 @@
-"""What Envoy itself says of a bootstrap: `envoy --mode validate`, which opens no port.
+"""Lets Envoy validate a bootstrap: `envoy --mode validate`, which opens no port.
 
 It reads the files that a bootstrap names, and connects to nothing.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 from contour.host import errors, installation
 
 _PATIENCE = 60.0
-"""Seconds after which nothing more is expected; it takes a fraction of one."""
+"""Seconds after which the validation is given up; it normally takes a fraction of one."""
 _MOST_LINES = 5
 _LONGEST = 600
 
