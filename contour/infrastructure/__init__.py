@@ -1,1 +1,1 @@
-"""What has to be there for an instance's Envoys: made, kept and removed by the one that leads."""
+"""The objects for an instance's Envoys, which the leader creates, keeps and removes."""

@@ -1,9 +1,9 @@
 """The certificates of gRPC applications: a Secret in each namespace that the configuration names.
 
-Signed by the authority of the instance, with the names of the namespace's gRPC clients and servers
-(`provisioning.identities`). A Secret stays when its namespace is named no more: what an application
-may see is decided by the exports, and nobody renews the certificate. It is looked at every ten
-minutes, for it grows old, and nothing tells of its removal.
+They are signed by the authority of the instance, with the names of the namespace's gRPC clients and
+servers (`provisioning.identities`). If a namespace is no longer named, its Secret stays, but is no
+longer renewed; exports decide what an application may see. Secrets are checked every ten minutes,
+because they age, and are not watched.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,11 +22,11 @@ from provisioning.keeping.ownership import Ownership
 from provisioning.keeping.problems import Problem
 
 MAKER = "contour-grpc"
-"""Whose the Secrets are; fleets have another maker, and are looked for by its label."""
+"""The maker in the labels of the Secrets; fleets are found by another one."""
 
 
 class Applications:
-    """Makes and renews them, while this replica leads."""
+    """Creates and renews these certificates, while this replica leads."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Applications:
         wanted: Callable[[], Sequence[str]],
         tell: Callable[[Sequence[FleetProblem]], None],
     ) -> None:
-        """`wanted` are the namespaces; `tell` takes all that is wrong now."""
+        """`wanted` returns the namespaces; `tell` takes all present problems."""
         self._authorities = Authorities(client, release)
         self._applier = Applier(client, MAKER)
         self._release = release
@@ -45,7 +45,7 @@ class Applications:
         self._problems: dict[str, Problem] = {}
 
     def notice(self) -> None:
-        """Other namespaces may be named now."""
+        """The named namespaces may have changed."""
         wanted = self._wanted()
         for it in wanted:
             self._queue.add(it)
@@ -102,5 +102,5 @@ class Applications:
 
 
 def secret(release: Release) -> str:
-    """What the Secrets are called."""
+    """The name of the Secrets."""
     return release.named("grpccert")

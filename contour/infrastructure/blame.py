@@ -1,7 +1,7 @@
-"""Which settings have changed between two pod templates of a fleet, so that one may be to blame.
+"""Which settings differ between two pod templates of a fleet, to find the cause of a failure.
 
-The bootstrap is a variable of the container that writes it; the arguments that follow from it are
-no difference of their own. A template as the API server has it has more fields than ours.
+The bootstrap is an environment variable of the container that writes it; arguments that depend on
+it do not count as differences. Templates of the API server have more fields than ours.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _OF_BOOTSTRAPS = ("--custom=", "--admin-address=")
 
 
 def concern(before: Raw, after: Raw) -> Concern:
-    """What has changed from the template that was there to ours; `all`, if it is more than one."""
+    """The setting in which our template differs from the former one; `all` if there are several."""
     is_bootstrap = _bootstrap(before) != _bootstrap(after)
     is_rest = not _has(_without_bootstrap(before), _without_bootstrap(after))
     if is_bootstrap:
@@ -30,7 +30,7 @@ def _bootstrap(template: Raw) -> str:
 
 
 def _without_bootstrap(template: Raw) -> list[Raw]:
-    """The containers, without what says the bootstrap."""
+    """The containers, without the settings of the bootstrap."""
     return [
         {
             **container,
@@ -59,7 +59,7 @@ def _is_bootstrap(variable: Raw) -> bool:
 
 
 def _has(found: object, wanted: object) -> bool:
-    """Whether everything that is wanted is there; there may be more fields."""
+    """Whether all wanted fields are present; there may be more."""
     if is_mapping(wanted):
         return is_mapping(found) and all(_has(found.get(it), wanted[it]) for it in wanted)
     if is_list(wanted) and is_list(found):

@@ -1,8 +1,8 @@
-"""Whether the Envoys of a fleet may be started with a bootstrap of one's own.
+"""Checks whether the Envoys of a fleet may be started with a custom bootstrap.
 
-It is judged against what the pods of that fleet will be rendered, before anything is changed; the
-pods do the same when they start (`contour bootstrap --custom`). Envoy itself is not asked: other
-people's configuration is not loaded into the control plane's pod.
+It is compared with the bootstrap that the pods of the fleet will render, before anything is
+changed; the pods do the same when they start (`contour bootstrap --custom`). Envoy does not
+validate it here, so that foreign configuration is not loaded in the control plane's pod.
 """
 
 from functools import lru_cache
@@ -22,7 +22,7 @@ _SHUTDOWN_MANAGER = 8090
 
 
 class Judged(NamedTuple):
-    """What came of it."""
+    """The result of the check."""
 
     admin: str = _ADMIN
     """Where the administration interface will be."""
@@ -31,7 +31,7 @@ class Judged(NamedTuple):
 
 
 def judged(fleet: Fleet, custom: CustomBootstrap | None) -> Judged:
-    """What to make of a bootstrap of one's own, if there is one."""
+    """Checks a custom bootstrap, if there is one."""
     return Judged() if custom is None else _judged(settings(fleet), custom, fleet.ports)
 
 
@@ -52,8 +52,8 @@ def _judged(given: bootstrap.Settings, custom: CustomBootstrap, ports: tuple[Por
 
 
 def settings(fleet: Fleet) -> bootstrap.Settings:
-    """Those of the fleet's pods, as `provisioning.commands.bootstrap` says them, but for the name
-    of the pod and limits."""
+    """The settings of the fleet's pods, as in `provisioning.commands.bootstrap`, except for the
+    pod's name and limits."""
     return bootstrap.Settings(
         node="$(POD_NAME)",
         fleet=fleet.name,

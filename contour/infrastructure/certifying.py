@@ -1,9 +1,9 @@
 """The certificate of a Gateway's fleet, in the Gateway's namespace.
 
-Signed by the authority of the instance, which the control plane trusts, with names that are those
-of this fleet alone: an Envoy of one Gateway can ask for nothing of another's. The authority itself
-is made and renewed by whoever made the instance. The Secret is owned by the fleet's ServiceAccount
-and goes with it: nobody has to look for Secrets in order to remove them.
+It is signed by the authority of the instance, which the control plane trusts, with names of this
+fleet only: an Envoy of one Gateway cannot request resources of another's. The authority itself is
+created and renewed by the installation of the instance. The Secret is owned by the fleet's
+ServiceAccount and is deleted with it, so Secrets need not be listed to be removed.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ from provisioning.keeping.problems import Problem, Reason
 from provisioning.secrets import Names
 from provisioning.templating import Document
 
-GOOD_FOR = 10.0  # seconds: so long what was read of the authorities is believed
+GOOD_FOR = 10.0  # seconds for which the authorities are cached
 
 
 class Authorities:
-    """Who signs certificates of an instance, as its Secret says."""
+    """The authorities that sign certificates of an instance, from its Secret."""
 
     def __init__(self, client: Client, release: Release) -> None:
         self._client = client
@@ -39,7 +39,8 @@ class Authorities:
         self._read_at = float("-inf")
 
     async def read(self) -> tuple[Authority, ...]:
-        """They and their keys; none, if there is no such Secret. Raises request errors."""
+        """The authorities and their keys; none if there is no such Secret. Raises request
+        errors."""
         now = asyncio.get_running_loop().time()
         if now - self._read_at > GOOD_FOR:
             found = await self.secret(self._where, self._name)
@@ -53,7 +54,7 @@ class Authorities:
         return await objects.read(self._client, secret)
 
     def missing(self) -> Problem:
-        """What is told where there is none."""
+        """The message if there is no such Secret."""
         message = f"no Secret {self._name} that could sign its certificate"
         return Problem(Reason.NO_AUTHORITY, message)
 
@@ -68,7 +69,7 @@ class Issuer:
         applier: Applier,
         owned: Ownership | None = None,
     ) -> None:
-        """`owned` is whose the Secrets are; by default they are of the release."""
+        """`owned` is the ownership of the Secrets; by default that of the release."""
         self._applier = applier
         self._owned = owned or release.ownership
         self._authorities = Authorities(client, release)
@@ -80,8 +81,8 @@ class Issuer:
         describe: Callable[[], Awaitable[Raw]],
         stored: Document | None = None,
     ) -> Problem | None:
-        """Brings a Secret up to date; `describe` makes its labels and owner, `stored` is what it is
-        known to be. Raises request errors."""
+        """Brings a Secret up to date; `describe` returns its labels and owner, `stored` is the
+        Secret as last seen. Raises request errors."""
         stored = stored or await self._authorities.secret(*where)
         held, bundle = secrets.leaf(stored) if stored is not None else (None, b"")
         authorities = await self._authorities.read()
@@ -108,7 +109,7 @@ class Issuer:
 
 
 class Certificates:
-    """Makes and renews those of the fleets of Gateways."""
+    """Creates and renews the certificates of the fleets of Gateways."""
 
     def __init__(self, client: Client, release: Release, applier: Applier) -> None:
         self._client = client
@@ -133,7 +134,7 @@ class Certificates:
                 "ownerReferences": [{**reference, "uid": uid}],
             }
 
-        # One that was made a moment ago may not have been told of yet.
+        # The watch may not have reported one that was created a moment ago.
         stored = present.get(secrets.SECRETS.path(*where))
         names = identities.gateway_fleet(gateway.name, gateway.namespace)
         return await self._issuer.renew(where, Subject(names, ("client",)), describe, stored)

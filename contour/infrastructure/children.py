@@ -1,4 +1,4 @@
-"""What of our fleets is in the cluster: where it may be, and how it is followed."""
+"""The objects of our fleets in the cluster: where they may be, and how they are followed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ KINDS = (
 """What fleets are made of."""
 
 OUTER = ("TCPRoute", "Gateway", "GatewayClass")
-"""What somebody else's Gateway in front of the shared one is, in the order in which it goes."""
+"""The objects with which a foreign Gateway leads to the shared fleet, in the order of removal."""
 
 Children = children.Children[Key]
 
@@ -35,16 +35,16 @@ class Reach:
     namespaces: tuple[str, ...]
     """Empty string: in all of them."""
     with_secrets: bool = False
-    """Gateways' fleets have a certificate of their own each."""
+    """Whether each Gateway's fleet has a certificate of its own."""
 
     home: str = ""
-    """Where somebody else's Gateway may be in front of the shared fleet; empty: nowhere."""
+    """The namespace of a foreign Gateway in front of the shared fleet; empty: none."""
     with_classes: bool = False
-    """Such a Gateway may have a class of ours."""
+    """Whether such a Gateway may have a class of ours."""
 
     @property
     def places(self) -> Iterator[tuple[str, str]]:
-        """The kinds of these objects, each with its namespaces."""
+        """The kinds of the objects, each with its namespaces."""
         kinds = (*KINDS, "Secret") if self.with_secrets else KINDS
         yield from product(kinds, self.namespaces)
         if self.home:

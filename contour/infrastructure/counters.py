@@ -1,13 +1,12 @@
-"""The rate limit service for RateLimitFilters: made, kept and removed while this replica leads.
+"""The rate limit service for RateLimitFilters, which the leader creates, keeps and removes.
 
-It is beside the control plane: pods, or, where there is no Redis, the process of the replica that
-leads (`contour.ratelimits`), with a Service whose only endpoint is that replica. Two certificates
-are made for it: its own, by which the control plane knows it and Envoys do, and one that Envoys
-show it. Whoever has another certificate of the instance, as gRPC applications do, cannot have
-anything counted. Both Secrets go with its ServiceAccount. Objects are followed only while there is
-to be a service; at the beginning of a term and when it is to be there no more, whatever there is of
-it is removed. Elsewhere: what it is to be (`dag.ratelimitservice`), its objects
-(`provisioning.counters`).
+It runs beside the control plane: in pods or, without Redis, in a process of the leader
+(`contour.ratelimits`), with a Service whose only endpoint is the leader. It has two certificates:
+its own, by which the control plane and Envoys identify it, and one that Envoys present to it. So
+clients with other certificates of the instance, such as gRPC applications, cannot use it. Both
+Secrets are deleted with its ServiceAccount. Objects are followed only while the service is wanted;
+when it is not, at the beginning of a term and later, all its objects are removed. Elsewhere: its
+settings (`dag.ratelimitservice`), its objects (`provisioning.counters`).
 """
 
 import asyncio
@@ -34,17 +33,17 @@ from provisioning.keeping.ownership import Ownership
 from provisioning.templating import Document
 
 MAKER = "contour-rate-limits"
-"""Whose the objects are; fleets have another maker, and are looked for by its label."""
+"""The maker in the labels of the objects; fleets are found by another one."""
 
 KINDS = ("ServiceAccount", "Service", "Deployment", "PodDisruptionBudget", "NetworkPolicy")
-"""What it is made of where it has pods. All objects have its name."""
+"""The kinds of its objects if it has pods. All of them have its name."""
 
 OF_LEADER = ("Service", "EndpointSlice")
-"""What there is instead of all but the ServiceAccount where the replica that leads counts."""
+"""The kinds of its objects if the leader counts, beside the ServiceAccount."""
 
 
 class Site(NamedTuple):
-    """Where the process of this replica is asked."""
+    """The address of this replica's process."""
 
     address: str = "127.0.0.1"
     """The IP address at which Envoys reach it."""
@@ -52,7 +51,7 @@ class Site(NamedTuple):
 
 
 def provisioned(release: Release) -> counting.Provisioned:
-    """What the parts of the service are called."""
+    """The names of the parts of the service."""
     home, called = release.owner.namespace, release.named(counters.CALLED)
     return counting.Provisioned(
         NamespacedName(home, called),
@@ -64,7 +63,7 @@ def provisioned(release: Release) -> counting.Provisioned:
 
 
 def documents(release: Release, wanted: Wanted, site: Site) -> list[Document]:
-    """All that there is to be but for the certificates, in the order in which it is applied."""
+    """All wanted objects except for the certificates, in the order in which they are applied."""
     own = Ownership(release.owner, MAKER)
     home = release.owner.namespace
     place = Place(namespace=home, suffix=release.suffix, labels=own.labels)
@@ -84,7 +83,7 @@ def documents(release: Release, wanted: Wanted, site: Site) -> list[Document]:
 
 
 class RateLimits:
-    """What the leader does for the service."""
+    """Keeps the service, on the leader."""
 
     def __init__(
         self,
@@ -95,8 +94,8 @@ class RateLimits:
         is_known: Callable[[], bool],
         site: Site,
     ) -> None:
-        """`tell` takes all that is wrong now; `is_known`: that there is to be none is for
-        certain."""
+        """`tell` takes all present problems; `is_known` says whether it is certain that no service
+        is wanted."""
         self._client = client
         self._release = release
         self._wanted = wanted
@@ -112,7 +111,7 @@ class RateLimits:
         self._followed: children.Children[str] | None = None
 
     def notice(self) -> None:
-        """The service may have to be otherwise."""
+        """The wanted service may have changed."""
         self._news.set()
         self._queue.add("")
 
@@ -135,7 +134,7 @@ class RateLimits:
             await self._news.wait()
 
     async def _follow(self) -> None:
-        """Tells of every change to the objects of the service; never ends."""
+        """Reconciles after every change of the service's objects; never ends."""
         params = {"labelSelector": ownership.selector(self._own.labels)}
         home = self._release.owner.namespace
         collections = [Collection(it, params, home) for it in (*KINDS, "EndpointSlice")]
@@ -157,7 +156,7 @@ class RateLimits:
         return wanted is not None
 
     async def _keep(self, wanted: Wanted) -> list[FleetProblem]:
-        """Makes it what it should be, as far as that can be; what cannot."""
+        """Brings the service to what it should be, as far as possible. Returns the problems."""
         try:
             made = documents(self._release, wanted, self._site)
         except ValueError:
@@ -203,8 +202,8 @@ class RateLimits:
         return None
 
     async def _remove(self, kept: Sequence[str]) -> list[FleetProblem]:
-        """Removes what is ours of it but for these paths. Where nothing may be looked at, nothing
-        was made."""
+        """Removes our objects of the service, except for these paths. If they may not be read, none
+        were created."""
         found: list[FleetProblem] = []
         names = self._names
         every = (*((it, names.service) for it in KINDS), *((it, names.leader) for it in OF_LEADER))

@@ -1,10 +1,10 @@
-"""What a fleet consists of, given what it is to be: pure, documents out.
+"""The objects of a wanted fleet, as documents. Pure.
 
-The shared fleet is beside the control plane and is called as in an installation by hand; that of a
-Gateway is in the Gateway's namespace, called `GATEWAY-CLASS` and labelled with the Gateway's name
-(GEP-1762). Everything has the instance's labels and no ownerReferences, so that garbage
-collection never removes a fleet that was handed over. Elsewhere: rendering (`provisioning`), the
-certificate of a Gateway's fleet (`certifying`).
+The shared fleet is in the namespace of the control plane, with the names of an installation by
+hand. The fleet of a Gateway is in the Gateway's namespace, is named `GATEWAY-CLASS`, and has a
+label with the Gateway's name (GEP-1762). All objects have the instance's labels and no
+ownerReferences, so that garbage collection never removes a fleet that was handed over. Elsewhere:
+rendering (`provisioning`), the certificate of a Gateway's fleet (`certifying`).
 """
 
 import hashlib
@@ -28,16 +28,16 @@ from provisioning.keeping.ownership import Owner, Ownership
 from provisioning.templating import Document
 
 MAKER = "contour"
-"""Whose the objects are, in their labels and in their managed fields."""
+"""The maker in the labels and managed fields of the objects."""
 
 SHARED = ""
-"""The value of the label with a Gateway's name where there is none: on the shared fleet."""
+"""The value of the label with a Gateway's name on the shared fleet, which has none."""
 
 _LONGEST_NAME = 63  # of a Service
 
 
 class Key(NamedTuple):
-    """By what the objects of a fleet are known: where they are, and their label."""
+    """What identifies the objects of a fleet: their namespace, and the value of their label."""
 
     namespace: str
     gateway: str = SHARED
@@ -49,46 +49,46 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """The instance, and what its fleets run."""
+    """The instance to which fleets belong, and the images that they run."""
 
     owner: Owner
-    """Its ContourConfiguration; the shared fleet and the control plane are beside it."""
+    """Its ContourConfiguration, in the namespace of the shared fleet and the control plane."""
     suffix: str = ""
-    """Ends the names of its objects."""
+    """The end of the names of its objects."""
     image: str = names.IMAGE
-    """Of the control plane, for what runs beside Envoy."""
+    """The image of the control plane, for the containers beside Envoy."""
     envoy_image: str = names.ENVOY_IMAGE
     service: str = "envoy"
     """The name of the shared fleet's Service."""
 
     @property
     def ownership(self) -> Ownership:
-        """The labels of everything."""
+        """The labels of all objects."""
         return Ownership(self.owner, MAKER)
 
     def named(self, name: str) -> str:
-        """What an object of the instance is called."""
+        """The name of an object of the instance."""
         return f"{name}{self.suffix}"
 
 
 def key(release: Release, gateway: NamespacedName | None) -> Key:
-    """By what the objects of a fleet are known."""
+    """What identifies the objects of a fleet."""
     if gateway is None:
         return Key(release.owner.namespace)
     return Key(gateway.namespace, ownership.label_value(gateway.name))
 
 
 def key_of(document: Document) -> Key:
-    """The fleet that an object with our labels is of."""
+    """The fleet to which an object with our labels belongs."""
     metadata = mapping(document["metadata"])
     labels = mapping(metadata.get("labels"))
-    # What is in no namespace is of the shared fleet, beside the configuration.
+    # Objects without a namespace belong to the shared fleet, in the namespace of the configuration.
     where = metadata.get("namespace") or labels.get(ownership.NAMESPACE, "")
     return Key(str(where), str(labels.get(ownership.GATEWAY, SHARED)))
 
 
 def called(release: Release, fleet: fleets.Fleet) -> NamespacedName:
-    """Where the objects of a fleet are, and what they are called."""
+    """The namespace and the name of the objects of a fleet."""
     if fleet.gateway is None:
         return NamespacedName(release.owner.namespace, release.service)
     name = f"{fleet.gateway.name}-{fleet.gateway_class}"
@@ -96,14 +96,14 @@ def called(release: Release, fleet: fleets.Fleet) -> NamespacedName:
 
 
 def certificate(release: Release, fleet: fleets.Fleet) -> str:
-    """The Secret that a fleet shows the control plane."""
+    """The Secret with the certificate that a fleet presents to the control plane."""
     if fleet.gateway is None:
         return release.named("envoycert")
     return called(release, fleet).name
 
 
 def documents(release: Release, fleet: fleets.Fleet, name: str) -> tuple[Document, ...]:
-    """All that there is to be, but for the certificate, in the order in which it is applied."""
+    """All wanted objects except for the certificate, in the order in which they are applied."""
     given = _installed(release, fleet, name)
     if given is None:
         return ()
@@ -124,7 +124,7 @@ def _custom(fleet: fleets.Fleet) -> CustomBootstrap | None:
 
 
 def _installed(release: Release, fleet: fleets.Fleet, name: str) -> installation.Fleet | None:
-    """The fleet as templates know it; None if clients are not to come to it."""
+    """The settings of a fleet for templates; None if clients must not reach it."""
     if fleet.publishing is None:
         return None
     where, control_plane = called(release, fleet), release.named("contour")
@@ -169,7 +169,7 @@ def _place(release: Release, fleet: fleets.Fleet) -> Place:
 
 
 def _image(release: Release, asked: Pods) -> str:
-    """Of Envoy. A repository alone has the usual tag, or digest."""
+    """The image of Envoy. If only a repository is set, the default tag or digest is added."""
     if asked.image or not asked.image_repository:
         return asked.image or release.envoy_image
     _, _, name = release.envoy_image.rpartition("/")
@@ -179,12 +179,12 @@ def _image(release: Release, asked: Pods) -> str:
 
 
 def _of_users(labels: Mapping[str, str]) -> Mapping[str, str]:
-    """Without the label by which fleets are told apart."""
+    """The labels of users, without the one that identifies fleets."""
     return {key: it for key, it in labels.items() if key != ownership.GATEWAY}
 
 
 def _label(name: str) -> str:
-    """The name itself if a Service can be called so, else one that no other name becomes."""
+    """The name itself if it is valid for a Service, else a unique one that is made from it."""
     if _SERVICE_NAME.fullmatch(name):
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
@@ -193,4 +193,4 @@ def _label(name: str) -> str:
 
 
 _SERVICE_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
-"""RFC 1035, as Kubernetes asks of Services."""
+"""RFC 1035, which Kubernetes requires for Services."""

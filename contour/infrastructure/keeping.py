@@ -1,12 +1,12 @@
-"""Reconciles one fleet: looks at what there is and brings it to what there should be.
+"""Reconciles one fleet: brings the existing objects to what they should be.
 
-Level-triggered: nothing is remembered of what happened, so that a leader that was killed at any
-step leaves what the next one goes on from. Nothing is begun that would need the name of somebody
-else's object, or that the API server would not take. What clients need goes last: a workload that
-replaces another one (DaemonSet or Deployment) is available before that one is removed. Elsewhere:
-what there should be (`desired`), what there is (`children`), when Envoys are replaced
-(`upgrading`), what becomes of a rollout that fails (`undoing`), certificates (`certifying`), how an
-object is kept (`provisioning.keeping`).
+Level-triggered: no events are remembered, so that the next leader can go on if this one is killed
+at any step. A fleet is not begun if another owner's object has one of its names, or if the API
+server would refuse an object. What serves clients is removed last: when a DaemonSet replaces a
+Deployment, or the other way round, the new one is available before the old one is removed.
+Elsewhere: what there should be (`desired`), what there is (`children`), when Envoys are replaced
+(`upgrading`), failed rollouts (`undoing`), certificates (`certifying`), how an object is kept
+(`provisioning.keeping`).
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ WORKLOADS = ("DaemonSet", "Deployment")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A fleet, and what it is called over xDS."""
+    """A fleet, and its name in xDS."""
 
     name: str
     fleet: fleets.Fleet
@@ -49,7 +49,7 @@ class FleetReconciler:
         followed: Children,
         again: Callable[[Key, float], None],
     ) -> None:
-        """`again` has a fleet kept again after so many seconds."""
+        """`again` schedules another reconciliation of a fleet after so many seconds."""
         self._client = client
         self._again = again
         self._release = release
@@ -59,7 +59,7 @@ class FleetReconciler:
         self._upgrades = Upgrades(client, release)
 
     async def keep(self, key: Key, wanted: Wanted) -> Sequence[FleetProblem]:
-        """Brings a fleet to what it should be, as far as that can be; what cannot."""
+        """Brings a fleet to what it should be, as far as possible. Returns the problems."""
         present = self._children.of(key)
         every = desired.documents(self._release, wanted.fleet, wanted.name)
         refusal = desired.bootstrap_refusal(self._release, wanted.fleet, wanted.name)
@@ -71,9 +71,9 @@ class FleetReconciler:
                 return [_IDLE]
             if obstacles := await self._obstacles(every):
                 return obstacles
-        # While nobody knows the ports, those that there are stay.
+        # While the ports are not known, existing ones stay.
         due = [it for it in every if wanted.fleet.is_due or it["kind"] not in _WITH_PORTS]
-        if refused:  # Envoys stay as they are, and what is in front of them follows its ports
+        if refused:  # Envoys stay as they are, but Services follow the ports
             due = [it for it in due if it["kind"] not in WORKLOADS]
         found = refused + [it async for it in self._applied_all(key, wanted, due)]
         if all(it.is_settled for it in found):
@@ -81,9 +81,9 @@ class FleetReconciler:
         return found
 
     async def remove(self, key: Key) -> Sequence[FleetProblem]:
-        """Removes what there is of a fleet: first what clients come in by.
+        """Removes all objects of a fleet, beginning with its Service.
 
-        A Secret goes with the ServiceAccount that owns it.
+        A Secret is deleted with the ServiceAccount that owns it.
         """
         found: list[FleetProblem] = []
         every = [it for it in self._children.of(key).values() if it["kind"] != "Secret"]
@@ -93,7 +93,8 @@ class FleetReconciler:
         return found
 
     async def _obstacles(self, every: Sequence[Document]) -> Sequence[FleetProblem]:
-        """What keeps a fleet from being begun at all: half of one would be of no use."""
+        """The problems that keep a fleet from being begun at all, since half a fleet would be of no
+        use."""
         own = self._release.ownership
         found = [(it["kind"], await self._applier.rehearse(it, own)) for it in every]
         return [_trouble(it, kind) for kind, it in found if it is not None]
@@ -113,10 +114,10 @@ class FleetReconciler:
             if trouble is not None:
                 yield trouble
                 if document["kind"] in children.OUTER and not trouble.is_settled:
-                    return  # nothing is to hang on what is somebody else's
+                    return  # nothing may be attached to another owner's object
 
     async def _due(self, key: Key, document: Raw) -> tuple[Raw | None, FleetProblem | None]:
-        """What of an object is to be applied now, and why that is not what it should be."""
+        """The document to apply for an object now, and the reason if that is not the wanted one."""
         if document["kind"] not in WORKLOADS:
             return document, None
         live = self._children.of(key).get(objects.path(document))
@@ -126,7 +127,7 @@ class FleetReconciler:
 
     async def _certify(self, key: Key, fleet: fleets.Fleet) -> FleetProblem | None:
         if fleet.gateway is None:
-            return None  # beside the control plane's, by whoever made that
+            return None  # it is created with that of the control plane
         try:
             present = self._children.of(key)
             problem = await self._certificates.renew(fleet.gateway, fleet, present)
@@ -142,7 +143,7 @@ class FleetReconciler:
     async def _pruned(
         self, key: Key, fleet: fleets.Fleet, every: Sequence[Document]
     ) -> Sequence[FleetProblem]:
-        """Removes what is not wanted any more, once what has come in its place serves."""
+        """Removes objects that are no longer wanted, as soon as their replacements serve."""
         present, kept = self._children.of(key), {objects.path(it) for it in every}
         old = {
             path: it
@@ -170,14 +171,15 @@ _WITH_PORTS = ("Service", "NetworkPolicy", "Gateway", "TCPRoute")
 
 
 def _stays(kind: str, fleet: fleets.Fleet) -> bool:
-    """Whether objects of a kind that are not asked for now are none of another time."""
+    """Whether objects of a kind stay although they are not in the wanted documents now."""
     if kind == "TCPRoute" and not fleet.is_due:
         return fleet.publishing is not None and fleet.publishing.gateway is not None
     return kind == "Secret"
 
 
 def _at_once(old: Mapping[str, Document]) -> Sequence[str]:
-    """The paths of objects in whose place nothing comes, and on which no Envoy depends."""
+    """The paths of objects that can be removed at once: they have no replacement, and no Envoy
+    depends on them."""
     kinds = (*children.OUTER, "HorizontalPodAutoscaler")
     found = [path for path, it in old.items() if it["kind"] in kinds]
     return sorted(found, key=lambda path: kinds.index(old[path]["kind"]))
@@ -186,7 +188,7 @@ def _at_once(old: Mapping[str, Document]) -> Sequence[str]:
 def _missing(
     present: Mapping[str, Document], every: Sequence[Document], old: Mapping[str, Document]
 ) -> str:
-    """What has to be there before the old objects may go."""
+    """What is missing before the old objects can be removed; empty if nothing is."""
     for document in every:
         if document["kind"] not in WORKLOADS:
             continue

@@ -1,10 +1,10 @@
-"""Why the first pods of a new template do not get ready, and what their containers said; or why
+"""Why the first pods of a new template do not get ready, with messages of their containers; or why
 none can be created.
 
 Pods are listed only while a rollout has no available pod yet. The message of a container that ended
-is the end of its log, for its `terminationMessagePolicy` is FallbackToLogsOnError. What refuses to
-create pods, such as a quota or admission, is in a condition of a Deployment, and of a DaemonSet in
-Events alone (reason FailedCreate).
+is the end of its log, because its `terminationMessagePolicy` is FallbackToLogsOnError. If a quota
+or admission refuses to create pods, a Deployment says so in a condition, a DaemonSet only in Events
+(reason FailedCreate).
 """
 
 import re
@@ -19,31 +19,31 @@ from kube.client import Client
 from provisioning.keeping import rollouts
 
 MARK = "projectcontour.io/template"
-"""An annotation of pods: which template they are of."""
+"""An annotation of pods that identifies their template."""
 
 PATIENCE = 600.0
 """Seconds in which a first new pod has to get ready: the progress deadline of a Deployment."""
 CRASHES = 3
-"""After so many restarts a container that ends again and again is waited for no longer."""
+"""The number of restarts after which a container that keeps ending counts as failed."""
 
 _SOONEST, _LATEST = 5.0, 60.0  # seconds
 _MOST_WORDS = 600  # characters
 
 
 class Outlook(NamedTuple):
-    """What became of the pods of a template so far."""
+    """The state of the pods of a template."""
 
     failure: str = ""
-    """Why none of them will get ready; empty if one is, or one still may."""
+    """Why none of them will get ready; empty if one is ready, or may become so."""
     trouble: str = ""
-    """Why none can be created now, which may pass."""
+    """Why none can be created now, which may be temporary."""
     look_again: float = _LATEST
-    """Seconds after which there may be news that no other event tells of."""
+    """Seconds after which the state should be checked again."""
 
 
 async def outlook(client: Client, workload: Raw, mark: str, begun: datetime) -> Outlook:
-    """Asks for the pods of a workload that have this mark; it has had it since `begun`. Raises
-    request errors."""
+    """Reads the pods of a workload with this mark, which it has had since `begun`. Raises request
+    errors."""
     labels = mapping(at(workload, "spec", "selector", "matchLabels"))
     selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
     path = f"/api/v1/namespaces/{at(workload, 'metadata', 'namespace')}/pods"
@@ -66,7 +66,8 @@ async def _without_pods(client: Client, workload: Raw, begun: datetime, now: dat
 
 
 async def _last_event(client: Client, workload: Raw, begun: datetime) -> str:
-    """Why the controller of a workload could not create a pod last; empty if that is longer ago."""
+    """Why the controller of a workload last failed to create a pod; empty if that was before
+    `begun`."""
     metadata = mapping(workload["metadata"])
     fields = {
         "involvedObject.kind": workload["kind"],
@@ -80,13 +81,13 @@ async def _last_event(client: Client, workload: Raw, begun: datetime) -> str:
 
 
 def last_words(events: Sequence[Raw], begun: datetime) -> str:
-    """What the latest of these Events says; empty if all are from before."""
+    """The message of the latest of these Events; empty if all are from before `begun`."""
     found = max(events, key=_told_at, default=None)
     return str(found.get("message") or "") if found and _told_at(found) >= begun else ""
 
 
 def _told_at(event: Raw) -> datetime:
-    """When an Event was told last: who writes in the newer API has other fields for it."""
+    """When an Event last occurred; writers of the newer API use other fields."""
     moment = (
         at(event, "series", "lastObservedTime")
         or event.get("lastTimestamp")
@@ -97,7 +98,7 @@ def _told_at(event: Raw) -> datetime:
 
 
 def judged(pods: Sequence[Raw], now: datetime) -> Outlook:
-    """What to make of the pods of a new template, of which there are some."""
+    """The state of the pods of a new template, at least one."""
     if any(map(_is_ready, pods)):
         return Outlook()
     waiting = max((now - _unready_since(it)).total_seconds() for it in pods)
@@ -106,17 +107,17 @@ def judged(pods: Sequence[Raw], now: datetime) -> Outlook:
     if all(map(_keeps_ending, pods)):
         return Outlook(words(pods))
     if any(_restarts(it) for pod in pods for it in _containers(pod)):
-        return Outlook(look_again=_SOONEST)  # it may run just now, and end in a moment
+        return Outlook(look_again=_SOONEST)  # it may be running just now, but end in a moment
     return Outlook(look_again=_later(waiting))
 
 
 def _later(waiting: float) -> float:
-    """The longer it has taken, the later it is looked at again."""
+    """The delay before the next check, which grows with the time that has passed."""
     return min(max(waiting / 2, _SOONEST), _LATEST)
 
 
 def words(pods: Sequence[Raw]) -> str:
-    """What the containers of the first pod that says anything say, for people."""
+    """The messages of the containers of the first pod that has any, for people."""
     return next((said for it in pods if (said := "; ".join(_said(it)))), "its pods do not say why")
 
 
@@ -145,7 +146,7 @@ def _containers(pod: Raw) -> Iterator[Raw]:
 
 
 def _keeps_ending(pod: Raw) -> bool:
-    """Whether a container that has ended and was started again several times does not run now."""
+    """Whether a container that was restarted several times is not running now."""
     return any(_restarts(it) >= CRASHES and _ended(it) for it in _containers(pod))
 
 
@@ -155,7 +156,8 @@ def _restarts(container: Raw) -> int:
 
 
 def _ended(container: Raw) -> Raw:
-    """How a container that does not run ended last; empty if it runs, or ended well."""
+    """How a container that is not running last ended; empty if it is running, or ended without an
+    error."""
     if at(container, "state", "running") is not None:
         return {}
     now, last = (mapping(at(container, it, "terminated")) for it in ("state", "lastState"))
@@ -183,11 +185,11 @@ def _reason(waiting: Raw) -> str:
 
 
 _LINE = re.compile(r"^\[[^\]]*\]\[\d+\]\[(\w+)\]\[[^\]]*\] (?:\[[^\]]*\] )?", re.MULTILINE)
-"""How a line of Envoy's log begins: time, thread, level, component, source."""
+"""The beginning of a line of Envoy's log: time, thread, level, component, source."""
 
 
 def _essence(log: str) -> str:
-    """What Envoy calls critical, if it does, else the end of a log; in one line."""
+    """The errors in Envoy's log, or else the end of the log, in one line."""
     _, *rest = _LINE.split(log)
     lines = zip(rest[::2], rest[1::2], strict=True)
     said = [it for level, it in lines if level in ("critical", "error")]

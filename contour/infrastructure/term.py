@@ -1,10 +1,9 @@
-"""All fleets of an instance, while it leads: whose turn it is, and what is told of them.
+"""Reconciles all fleets of an instance, while this replica leads.
 
-A fleet has its turn when it is to be otherwise, when something of it has changed in the cluster,
-and again when something is left to be done. Whether fleets are kept at all, and in which namespaces
-they may be, is asked again with every change: with another answer, everything is looked at anew,
-after what nobody asks for any more is gone. That is removed only while all Gateways are known for
-certain.
+A fleet is reconciled when the wanted fleet or its objects in the cluster have changed, and again
+while something is unfinished. With every change, it is checked whether fleets are kept at all, and
+in which namespaces they may be; if that has changed, everything starts anew after unwanted fleets
+have been removed. They are removed only while all Gateways are known for certain.
 """
 
 import asyncio
@@ -26,10 +25,10 @@ _BROKEN = FleetProblem("the fleet is not kept, because of an error that the log 
 
 
 class Instance(Protocol):
-    """What is asked of whoever knows the graph."""
+    """What the graph knows about fleets (`contour.fleetstatus`)."""
 
     def fleets(self) -> Mapping[str, Fleet]:
-        """What there is to be, by name; empty while there is no configuration."""
+        """The wanted fleets, by name; empty while there is no configuration."""
         ...
 
     def reach(self) -> Reach | None:
@@ -37,24 +36,25 @@ class Instance(Protocol):
         ...
 
     def knows_gateways(self) -> bool:
-        """Whether a Gateway that is not among them is gone."""
+        """Whether a Gateway that the graph does not know is certainly gone."""
         ...
 
     def tell(self, fleet: str, found: Sequence[FleetProblem]) -> None:
-        """What is not as it should be with a fleet."""
+        """Takes the problems of a fleet."""
         ...
 
     def set_entrance(self, fleet: str, entrance: Document | None) -> None:
-        """What clients come in by, a Service or a Gateway, as it is now; None if there is none."""
+        """Takes the Service or Gateway by which clients reach a fleet, as it is now; None if there
+        is none."""
         ...
 
     def forget(self, fleet: str) -> None:
-        """Nothing is known of a fleet any more: it is not for us to keep."""
+        """Forgets a fleet that is no longer kept."""
         ...
 
 
 class Infrastructure:
-    """What the leader does for fleets."""
+    """Keeps the fleets, on the leader."""
 
     def __init__(self, client: Client, release: Release, instance: Instance) -> None:
         self._client = client
@@ -64,7 +64,7 @@ class Infrastructure:
         self._term: _Term | None = None
 
     def notice(self) -> None:
-        """Fleets are to be otherwise, or are not to be any more."""
+        """The wanted fleets may have changed."""
         self._news.set()
         if self._term is not None:
             self._term.refresh()
@@ -87,15 +87,15 @@ class Infrastructure:
                 self._term = None
 
     async def _changed(self, term: "_Term", reach: Reach) -> None:
-        """Returns when fleets may be elsewhere, or are not kept any more, and nothing is left to be
-        removed where they were."""
+        """Returns when the reach has changed, and nothing is left to be removed in the former
+        one."""
         while self._instance.reach() == reach or term.has_strays:
             self._news.clear()
             await self._news.wait()
 
 
 class _Term:
-    """As long as fleets may be in the same namespaces."""
+    """The work for as long as the reach stays the same."""
 
     def __init__(self, client: Client, release: Release, instance: Instance, reach: Reach) -> None:
         self._release = release
@@ -110,11 +110,11 @@ class _Term:
 
     @property
     def has_strays(self) -> bool:
-        """There is something of fleets that are not to be any more."""
+        """Whether there are objects of fleets that are no longer wanted."""
         return any(it not in self._known for it in self._children if it.gateway != SHARED)
 
     async def run(self, removed: Callable[[], None]) -> None:
-        """Never ends. Tells whenever nothing is left of a fleet."""
+        """Never ends. Calls `removed` whenever nothing is left of a fleet."""
         self._removed = removed
         async with asyncio.TaskGroup() as group:
             group.create_task(self._children.run())
@@ -125,7 +125,7 @@ class _Term:
             group.create_task(self._queue.run(self._reconcile))
 
     def refresh(self) -> None:
-        """Fleets are to be otherwise."""
+        """Updates the wanted fleets."""
         before = self._wanted
         every = {
             desired.key(self._release, it.gateway): Wanted(name, it)
@@ -149,12 +149,12 @@ class _Term:
         try:
             found = await self._reconciler.keep(key, wanted)
         except errors.RequestError:
-            raise  # it is asked again, and the log says why
+            raise  # it is retried, and the log says why
         except Exception:
             self._instance.tell(wanted.name, (_BROKEN,))
             raise
         if self._wanted.get(key) != wanted:
-            return True  # it is in the queue again, or nobody wants to know
+            return True  # it is in the queue again, or no longer wanted
         self._instance.tell(wanted.name, found)
         self._instance.set_entrance(wanted.name, self._entrance(key, wanted))
         if unfinished := [it.message for it in found if not it.is_settled]:
@@ -162,7 +162,7 @@ class _Term:
         return True
 
     async def _end(self, key: Key) -> bool:
-        """What is not to be is removed; what is not for us to keep any more stays as it is."""
+        """Removes a fleet that is no longer wanted; one that was handed over stays."""
         if key.gateway == SHARED or key in self._known or not self._children.of(key):
             self._removed()
             return False

@@ -1,11 +1,11 @@
 """Undoes the rollout of Envoys whose first new pod does not get ready.
 
-The pod template that a workload had before is kept beside the new one, in an annotation that is
-written by the same request, until a pod of the new one is available. If its first pods fail, or
-none of them can be created (`newpods`), the workload gets that template back, and an annotation
-says why. So whoever leads next knows as much. A template that failed is not tried again; another
-one is, and so is this one once somebody has removed the annotation. What had no pod available
-before is not kept: there is nothing to go back to, and the failure is only told.
+The former pod template of a workload is kept in an annotation, which is written together with the
+new template, until a pod of the new one is available. If the first pods fail, or none of them can
+be created (`newpods`), the workload gets the former template back, and an annotation says why. So
+the next leader knows as much. A template that failed is not tried again, unless the annotation is
+removed. If no pod of the former template was available, that template is not kept, and a failure is
+only reported.
 """
 
 import base64
@@ -30,7 +30,7 @@ from provisioning.keeping.objects import described
 GOOD = "projectcontour.io/last-good-template"
 """An annotation of workloads: the pod template to go back to, as JSON, compressed, in base64."""
 BEGUN = "projectcontour.io/rollout-began"
-"""An annotation of workloads: when the rollout began that may be undone (RFC 3339)."""
+"""An annotation of workloads: when the rollout that may be undone began (RFC 3339)."""
 UNDONE = "projectcontour.io/undone-template"
 """An annotation of workloads: the mark of the template whose rollout was undone."""
 BECAUSE = "projectcontour.io/undone-because"
@@ -41,28 +41,29 @@ _LONGEST = 200_000
 
 
 class Step(NamedTuple):
-    """What a workload is to be now."""
+    """The next state of a workload."""
 
     document: Raw
     problem: FleetProblem | None = None
 
 
 class Rollouts:
-    """Watches over those of one fleet's workload."""
+    """Watches the rollouts of one fleet's workload."""
 
     def __init__(self, client: Client, again: Callable[[float], None]) -> None:
-        """`again` asks for another look at the fleet, after so many seconds."""
+        """`again` schedules another reconciliation of the fleet after so many seconds."""
         self._client = client
         self._again = again
 
     async def step(self, document: Raw, live: Raw | None) -> Step:
-        """What to apply of a workload; `live` is how it is now. Raises request errors."""
+        """The document to apply for a workload; `live` is its present state. Raises request
+        errors."""
         mark = _mark(document)
         wanted = _marked(document, mark)
         if live is not None and _is_settled(live, mark):
             return Step(wanted)
-        # What was told may be older than what we have written last: a template that was undone
-        # must not be taken for one that is being rolled out.
+        # The watch may be behind our last write: a template that was undone must not be taken for
+        # one that is being rolled out.
         live = await objects.read(self._client, live) if live is not None else None
         if live is None or _is_settled(live, mark):
             return Step(wanted)
@@ -76,7 +77,7 @@ class Rollouts:
         return await self._watched(live, mark, good, wanted)
 
     async def _watched(self, live: Raw, mark: str, good: str, wanted: Raw) -> Step:
-        """A rollout of which no pod is available yet."""
+        """Handles a rollout without an available pod."""
         begun = str(annotations.of(live).get(BEGUN) or at(live, "metadata", "creationTimestamp"))
         document = _noted(wanted, good, begun)
         if not rollouts.pods(live):
@@ -116,7 +117,7 @@ def _undone(document: Raw, good: str, why: str) -> Step:
 
 
 def _kept(live: Raw) -> str:
-    """Its template, as it is written; empty if it is too long for that."""
+    """The template for the annotation; empty if it is too long."""
     before = template(live)
     metadata = {k: it for k, it in mapping(before.get("metadata")).items() if it is not None}
     found = orjson.dumps({**before, "metadata": metadata}, option=orjson.OPT_SORT_KEYS)

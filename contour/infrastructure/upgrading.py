@@ -1,9 +1,9 @@
-"""When the Envoys of a fleet may be replaced by those of another release: Contour comes first.
+"""When the Envoys of a fleet may be upgraded to another release: the control plane comes first.
 
-Whoever leads while the control plane is being rolled out may be of the old or of the new release;
-Envoys wait until its Deployment is complete and is what this process is of. If that fails, they
-stay as they are. Changes of the same release wait for nothing. Where there is no Deployment of that
-name, there is nothing to wait for.
+While the control plane is being rolled out, the leader may be of the old or of the new release.
+Envoys wait until the rollout of its Deployment is complete and has the release of this process. If
+the rollout fails, they stay as they are. Changes within a release do not wait; nor does anything if
+no Deployment of that name exists.
 """
 
 from contour.infrastructure.desired import Release
@@ -15,14 +15,14 @@ from provisioning.templating import Document
 
 
 class Upgrades:
-    """Looks at the control plane's own Deployment, only when there is something to decide."""
+    """Reads the control plane's own Deployment, only when it is needed."""
 
     def __init__(self, client: Client, release: Release) -> None:
         self._client = client
         self._release = release
 
     async def obstacle(self, workload: Document, live: Document | None) -> FleetProblem | None:
-        """Why a workload must not be changed to this now."""
+        """Why a workload must not be changed to this document now; None if it may be."""
         if live is None or rollouts.images(workload) == rollouts.images(live):
             return None
         deployment = await self._deployment()
