@@ -1,4 +1,4 @@
-"""The SDK for extension servers in Python: programs that modify what Envoy is told.
+"""The SDK for extension servers in Python: programs that modify Envoy's configuration.
 
 Subclass `Extension`, implement the hooks you need over the typed messages of `envoy-data-plane`,
 and call `run`. docs/extensions.md has the whole story, with two complete examples:

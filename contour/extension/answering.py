@@ -1,4 +1,4 @@
-"""From an encoded question to an encoded reply, by way of an extension's methods."""
+"""Turns an encoded question into an encoded reply, by calling an extension's methods."""
 
 from collections.abc import Awaitable, Callable
 from typing import TypeVar

@@ -1,4 +1,4 @@
-"""An extension tried out, for a test of its author's: what Envoys would be served because of it."""
+"""Runs an extension for a test of its author: shows what Envoys would be served with it."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from contour.extension.interface import Extension
 from contour.extension.server import Server
 
 _PATIENCE = "1m"
-"""For an answer: the machine of a test may be busy."""
+"""The deadline for an answer, long because the machine of a test may be busy."""
 _COMMAND = "from contour.cli import main; main()"
 
 

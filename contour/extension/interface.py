@@ -1,4 +1,4 @@
-"""What the author of an extension implements, and what the hooks are given."""
+"""The interface that the author of an extension implements, and the arguments of its hooks."""
 
 from collections.abc import Iterable, Iterator, MutableMapping
 from dataclasses import dataclass, field
@@ -92,17 +92,17 @@ class Resource:
 
     @property
     def kind(self) -> str:
-        """Of the object."""
+        """The kind of the object."""
         return self._object.kind
 
     @property
     def name(self) -> str:
-        """Of the object, in its namespace."""
+        """The name of the object, in its namespace."""
         return self._object.metadata.name
 
     @property
     def namespace(self) -> str:
-        """That of the route, too."""
+        """The namespace of the object, which is also that of the route."""
         return self._object.metadata.namespace
 
     def spec(self, of: type[_T]) -> _T:
@@ -115,10 +115,10 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class RouteContext:
-    """What is known of a route beside itself."""
+    """What is known about a route, beside the route itself."""
 
     hostnames: tuple[str, ...] = ()
-    """Of the virtual host that it stands in."""
+    """The host names of the virtual host to which it belongs."""
     resources: tuple[Resource, ...] = ()
     """The objects that its rule refers to, in the order of its filters."""
 
@@ -169,7 +169,7 @@ class _Decoded(Generic[M]):
     message: M
     original: bytes | None = None
     before: bytes = field(default=b"", repr=False)
-    """The message as our classes encode it, before anybody could change it."""
+    """The message as our classes encode it, before the extension could change it."""
 
     def encoded(self) -> bytes:
         after = bytes(self.message)

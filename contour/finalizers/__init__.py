@@ -1,1 +1,1 @@
-"""What keeps Gateways and GatewayClasses from going before those who need them have left."""
+"""Finalizers, which keep Gateways and GatewayClasses until nothing uses them any more."""

@@ -1,9 +1,9 @@
-"""Puts finalizers on the Gateways and classes that are served, and takes them off: the leader does.
+"""Adds finalizers to Gateways and classes that are served, and removes them, on the leader.
 
-What is deleted is not served any more from that moment on; its finalizer goes when that has been
-told to all who stood on it, or could not be told for a while. A write is a merge patch with the
+A deleted object is not served from that moment on; its finalizer is removed when the statuses of
+all objects that depended on it say so, or after a while. A write is a merge patch with the
 resourceVersion of what it was made from, so that no finalizer of others is lost. Nothing depends on
-a finalizer being there: who dies between two steps leaves what the next leader puts right.
+a finalizer being there: if a leader dies between two steps, the next one goes on.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from kube.workqueue import BATCH, Requeue, WorkQueue
 log = logging.getLogger(__name__)
 
 FIELD_MANAGER = "contour"
-LONGEST_FAREWELL = 5.0  # seconds that statuses may take; they are told to others, and not to it
+LONGEST_FAREWELL = 5.0  # seconds to wait for the statuses of other objects
 
 
 class Known(Protocol):
@@ -37,31 +37,33 @@ class Known(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What is asked when an object is reconciled."""
+    """The sources of information when an object is reconciled."""
 
     finalizer: Callable[[str], str]
-    """Ours, by kind."""
+    """Our finalizer for a kind."""
     is_wanted: Callable[[ObjectRef], bool | None]
-    """None: it is not for us to say, or not any more."""
+    """Whether an object should have our finalizer; None: another controller decides that."""
     known: Callable[[ObjectRef], Known | None]
     everything: Callable[[], Iterable[ObjectRef]]
     concerned: Callable[[ObjectRef], Iterable[ObjectRef]]
     resource: Callable[[str], Resource | None]
     told: Callable[[], Awaitable[None]]
-    """Waits until statuses say what is served now."""
+    """Waits until statuses are up to date."""
 
 
 class Finalizers:
-    """Of all objects that may have one of ours."""
+    """The finalizers of all objects that may have one of ours."""
 
     def __init__(self, client: Client, sources: Sources) -> None:
         self._client = client
         self._sources = sources
         self._queue: WorkQueue[ObjectRef] | None = None
-        self._held: set[ObjectRef] = set()  # in this process, which has to let go of them
+        self._held: set[ObjectRef] = (
+            set()
+        )  # objects with a finalizer of this process, which has to remove it
 
     def notice(self, subjects: Iterable[ObjectRef]) -> None:
-        """These have changed, or what is said of them."""
+        """Takes objects that have changed, or whose status has."""
         if self._queue is not None:
             for subject in subjects:
                 for it in self._sources.concerned(subject):
@@ -130,4 +132,4 @@ def _tell(subject: ObjectRef, known: Known) -> None:
         log.info("removed the finalizer from %s", subject)
 
 
-_GONE = frozenset({404, 410, 422})  # the last: what is deleted takes no new finalizer
+_GONE = frozenset({404, 410, 422})  # 422: a deleted object accepts no new finalizer

@@ -1,9 +1,9 @@
-"""Which of our finalizers an object is to have, as far as the graph tells.
+"""Which of our finalizers an object should have, according to the graph.
 
-A Gateway that is served has one that is its instance's own, so that several instances do not take
-it from one another; one that waits has none. A class has the Gateway API's while it is served and
-there are Gateways of it (comments on `GatewayClass`). Of what is not ours nothing is said. An
-instance whose configuration is deleted takes leave of everything: nobody would do so after it.
+A Gateway that is served has a finalizer of its instance, so that several instances do not remove
+each other's; one that waits has none. A class has that of the Gateway API while it is served and
+has Gateways (comments on `GatewayClass`). Classes of other controllers are left alone. An instance
+whose configuration is deleted removes all its finalizers, since nothing would do so later.
 """
 
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ from provisioning.keeping.ownership import Owner
 
 
 def finalizer(kind: str, instance: NamespacedName) -> str:
-    """Which one is meant, of an object of this kind."""
+    """The name of our finalizer for objects of this kind."""
     if kind == "GatewayClass":
         return finalizers.GATEWAY_EXISTS
     return finalizers.of_instance(Owner(*instance))
 
 
 def is_wanted(engine: Engine, subject: ObjectRef) -> bool | None:
-    """Whether an object is to have it; None: that is not for us to say."""
+    """Whether an object should have it; None: another controller decides that."""
     is_leaving = _is_leaving(engine)
     if subject.kind == "Gateway":
         return not is_leaving and engine.answer(selection.fleet, subject.key) is not None
@@ -36,7 +36,7 @@ def is_wanted(engine: Engine, subject: ObjectRef) -> bool | None:
 
 
 def concerned(engine: Engine, subject: ObjectRef) -> Iterator[ObjectRef]:
-    """The objects for which something else may be wanted once this one has changed."""
+    """The objects whose finalizers may have to change when this one has changed."""
     if subject.kind == "Gateway":
         yield subject
     if subject.kind == "ContourConfiguration":

@@ -1,9 +1,9 @@
 """The canonical form of a message that another program has encoded.
 
-Protobuf does not define in which order the entries of a map are encoded; other languages choose
-another one each time. Equal content has to give equal bytes here, or every answer would look like
-a change. So a message is decoded and encoded again with sorted maps, and so is what each `Any` in
-it holds, if its type is known. Fields that our packages do not know are kept as they are.
+Protobuf does not define the order in which the entries of a map are encoded; some languages change
+it each time. Equal content has to give equal bytes here, or every answer would look like a change.
+So a message is decoded and encoded again with sorted maps, and so is the content of each `Any`, if
+its type is known. Fields that our packages do not know are kept unchanged.
 """
 
 from functools import lru_cache

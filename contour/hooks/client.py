@@ -1,7 +1,7 @@
 """Asks an extension server, over one connection.
 
-A question is answered or it fails with a reason; nothing is raised for what a server does, and no
-question takes longer than its deadline. The connection is kept and made again by gRPC.
+A question is answered or fails with a reason; faults of a server raise no exceptions, and no
+question takes longer than its deadline. gRPC keeps the connection and reconnects.
 """
 
 import asyncio
@@ -24,10 +24,11 @@ Transient = Literal["UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "A
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often, and after how long, a question is asked again; the defaults are the peer's."""
+    """How often, and after how long, a question is asked again; the defaults are Envoy
+    Gateway's."""
 
     attempts: int = 4
-    """In all, with the first."""
+    """The number of attempts, including the first."""
     shortest: float = 0.1
     """Seconds before the second attempt; half to all of it, at random."""
     longest: float = 1.0
@@ -45,7 +46,7 @@ class Tls:
     """Our certificate chain, if the server asks for one."""
     private_key: bytes | None = field(default=None, repr=False)
     server_name: str | None = None
-    """What the server's certificate has to be for, if that is not the host."""
+    """The name that the server's certificate must have, if it is not the host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ class Client:
         self._is_closed = False
 
     async def ask(self, hook: Hook, question: bytes) -> Answer | Failure:
-        """What the server makes of a question, which `wire.encoded_request` has written."""
+        """The server's answer to a question, which `wire.encoded_request` has encoded, or why there
+        is none."""
         service = self.service
         bound = service.max_lists_size if hook == "Translation" else service.max_message_size
         if len(question) > bound:
@@ -103,10 +105,11 @@ class Client:
         return await replies.read(hook, question, body)
 
     async def connections(self) -> AsyncGenerator[int]:
-        """Connects, stays connected, and counts from 1 the connections made, until it is closed.
+        """Connects and stays connected, until it is closed; yields the numbers of the connections,
+        from 1.
 
-        With the second the server may be another one, or may have forgotten what it was asked.
-        Without this a connection is made by the first question.
+        From the second on, the server may be another one, or may have forgotten the questions.
+        Without this iterator, the first question makes the connection.
         """
         number = 0
         while not self._is_closed:
@@ -173,7 +176,7 @@ class Client:
 
 
 class _Connection:
-    """A channel of gRPC, which connects again by itself, until it is left for another one."""
+    """A gRPC channel, which reconnects by itself, until another one replaces it."""
 
     def __init__(self, channel: aio.Channel) -> None:
         self.channel = channel
@@ -183,7 +186,7 @@ class _Connection:
 
     @asynccontextmanager
     async def used(self) -> AsyncGenerator[aio.Channel]:
-        """The channel, for one question; the last one closes a channel that was left."""
+        """The channel, for one question; the last question closes a channel that was replaced."""
         self._open += 1
         try:
             yield self.channel
@@ -193,7 +196,7 @@ class _Connection:
                 await self.close()
 
     async def made(self) -> AsyncIterator[None]:
-        """Connects, and yields whenever that has succeeded; ends when the channel is closed."""
+        """Connects, and yields after each success; ends when the channel is closed."""
         while not self._is_closed:
             state = self.channel.get_state(try_to_connect=True)
             if state is grpc.ChannelConnectivity.READY:
@@ -202,7 +205,7 @@ class _Connection:
                 await self.channel.wait_for_state_change(state)
 
     async def close(self, seconds: float | None = None) -> None:
-        """Ends it when its questions are over, or after that time."""
+        """Closes it when its questions have ended, or after that time."""
         self._is_closed = True
         await self.channel.close(seconds)
 

@@ -1,8 +1,8 @@
 """A server's reply, which is not trusted: read, checked, and brought into its canonical form.
 
-Checked is what can be seen from the question and the reply alone: that the bytes are what they
-should be, and that nobody else's resources come back. What the resources refer to, and whether
-Envoy takes them, is decided by whoever asked.
+The checks need only the question and the reply: the bytes must be valid messages, and the resources
+must be those of the question. The caller decides about what the resources refer to, and whether
+Envoy accepts them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -37,12 +37,12 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server wants, in canonical form: an equal answer has equal bytes."""
+    """The answer of a server in canonical form: equal answers have equal bytes."""
 
     body: bytes = field(repr=False)
     """The reply, as `wire.encoded_reply` writes it: rows and files may hold it."""
     remarks: tuple[str, ...] = ()
-    """What the author of the server should know, although the answer is taken."""
+    """Remarks for the author of the server, although the answer is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,13 @@ _LONGEST = 300
 
 
 def failure(reason: Reason, message: str) -> Failure:
-    """A failure whose words may come from the server: one line, of a bounded length."""
+    """A failure with a message that may come from the server: one line of bounded length."""
     line = " ".join("".join(it if it.isprintable() else " " for it in message).split())
     return Failure(reason, line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…")
 
 
 async def read(hook: Hook, question: bytes, body: bytes) -> Answer | Failure:
-    """What a reply to a question says; a long one is read in turns with other work."""
+    """Reads a reply to a question; a long one is read in steps, between which other tasks run."""
     try:
         reply = wire.decoded_reply(hook, body)
         asked = wire.decoded_request(hook, question).resources
@@ -145,7 +145,7 @@ def _check_same(name: Field, asked: bytes, found: bytes) -> None:
 
 
 def _identity(name: Field, body: bytes) -> Mapping[str, str | list[str]]:
-    """What has to stay: whose resource it is. The bytes were read before."""
+    """What must not change: the name of the resource. The bytes have been decoded before."""
     match name:
         case "route":
             return {"name": route_components_pb2.Route.FromString(body).name}

@@ -1,8 +1,9 @@
 """The messages of `envoygateway.extension`, the gRPC interface of Envoy Gateway's extensions.
 
-The numbers of the fields are those of Envoy Gateway (v0.4 to v1.9), so that servers written for it
-work unchanged. The resources inside (a Route, a Cluster …) are declared as `bytes` here: on the
-wire that is the same as an embedded message, and nobody has to decode what they only pass on.
+The field numbers are those of Envoy Gateway (v0.4 to v1.9), so that servers written for it work
+unchanged. The resources inside (a Route, a Cluster …) are declared as `bytes` here: on the wire
+that is the same as an embedded message, and resources need not be decoded where they are only
+passed on.
 
 Fields that only newer releases of Envoy Gateway have (listeners and routes of the translation) are
 not declared, because we do not send them; those that a server sends are listed by `decoded_reply`.
@@ -63,7 +64,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server wants instead. No resource of a single one's hook means that it stays."""
+    """The resources that a server wants instead. For a hook about one resource, none means that it
+    stays unmodified."""
 
     resources: Resources = field(repr=False)
     unknown: tuple[int, ...] = ()

@@ -51,7 +51,7 @@ from pydantic import BaseModel, ConfigDict
 from contour.extension import Extension, RouteContext, Translation, edited, packed, run
 
 NAME = "authz.example.com"
-"""Of the filter and of its cluster. A domain of one's own keeps names apart."""
+"""The name of the filter and of its cluster. A domain of one's own avoids conflicts of names."""
 _HTTP = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
 
@@ -71,7 +71,7 @@ class Authorization(Extension):
         self._port = port
 
     async def route(self, route: Route, context: RouteContext) -> Route:
-        """Guards the route: its own settings win over those of its host."""
+        """Guards the route: its settings take precedence over those of its host."""
         labels = {key: it for one in context.resources for key, it in one.spec(Spec).labels.items()}
         settings = CheckSettings(context_extensions=labels)
         route.typed_per_filter_config[NAME] = packed(ExtAuthzPerRoute(check_settings=settings))
@@ -83,8 +83,8 @@ class Authorization(Extension):
         return virtual_host
 
     async def listener(self, listener: Listener) -> Listener:
-        """Puts the filter into the chain, before all others. It is on: a filter that were off in
-        the chain would be turned on by routes too late, and what it guards would be open."""
+        """Puts the filter into the chain, before all others. It is on: if it were off in the chain,
+        routes would turn it on too late, and what it guards would be open."""
         service = GrpcService(
             envoy_grpc=GrpcServiceEnvoyGrpc(cluster_name=NAME), timeout=timedelta(seconds=1)
         )
