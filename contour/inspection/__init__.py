@@ -1,4 +1,5 @@
-"""What is asked of an instance: why a request is answered so, what is wrong, what would differ.
+"""Answers questions about an instance: why a request is answered so, what is wrong, what would
+differ.
 
-And the socket by which commands ask it.
+It includes the socket by which commands ask an instance.
 """

@@ -1,7 +1,7 @@
-"""What extensions and patches have changed of what Envoy is told about a request.
+"""How extensions and patches have changed the configuration for a request.
 
-Of the listener, the virtual host and the clusters that a request meets: who has changed what, as
-JSON pointers with the values before and after.
+For the listener, the virtual host and the clusters of a request, it lists the changes as JSON
+pointers with the values before and after, and who has made them.
 """
 
 import json
@@ -30,21 +30,21 @@ from dag.patches.naming import PatchPlace
 from dag.problems.patches import KIND
 
 _MOST = 10
-"""Differences that are told of one change; of the others the number is."""
+"""Differences that are listed for one change; the others are only counted."""
 _LONGEST = 160
-"""Characters of a value."""
+"""Characters of a value that are shown."""
 
 
 class Stage(NamedTuple):
-    """What a resource was at one time, and who made it so."""
+    """A resource at one stage, and who changed it last."""
 
     body: bytes
     by: ObjectRef | str = ""
-    """A policy, or the names of extensions; empty: nobody."""
+    """A policy, or the names of extensions; empty: not changed."""
 
 
 def steps(engine: Engine, trace: Trace) -> Iterator[Step]:
-    """A step for each change of what the request of a trace meets."""
+    """A step for each change of the resources that the request of a trace meets."""
     if (at := trace.listener) is None:
         return
     yield from _told(
@@ -80,7 +80,7 @@ def _told(
 
 
 def differences(empty: Callable[[], Message], before: bytes, after: bytes) -> Iterator[str]:
-    """Each place that differs, with what was there and what is."""
+    """Each place that differs, with the values before and after."""
     one, other = _document(empty, before), _document(empty, after)
     for it in jsonpatch.make_patch(one, other):
         pointer = str(it["path"])
@@ -93,7 +93,7 @@ _TABLE = "/virtual_hosts/0"
 
 
 def _shown(pointer: str) -> str:
-    """As a patch would name it: within its virtual host."""
+    """The path as a patch would write it: within the virtual host."""
     return pointer.removeprefix(_TABLE)
 
 
@@ -110,7 +110,7 @@ def _value(document: object, pointer: str) -> str:
     try:
         found = jsonpatch.JsonPointer(pointer).resolve(document)
     except jsonpatch.JsonPointerException:
-        return "something"  # lists are compared entry by entry, whose numbers move meanwhile
+        return "something"  # lists are compared by entry, and indexes may have moved
     text = json.dumps(found, sort_keys=True, ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 

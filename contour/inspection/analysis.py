@@ -1,7 +1,7 @@
-"""What is wrong with objects, or worth a look: for `contour analyze`.
+"""Finds what is wrong with objects, or worth a look, for `contour analyze`.
 
-Joins what statuses and documents are told with the checks of `dag.findings`. It reads what is
-settled already, in small steps, so that an instance can answer others in between.
+It combines the problems in statuses and documents with the checks of `dag.findings`. It reads
+settled answers in small steps, so that an instance can run other tasks in between.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from dag.problems.reasons import CommandLine
 
 @dataclass(frozen=True, slots=True)
 class Analyzer:
-    """An instance that can be asked."""
+    """Finds problems of one instance."""
 
     engine: Engine
     board: Board
@@ -47,7 +47,8 @@ class Analyzer:
                 yield self._located(finding) if finding is not None else None
 
     def _is_due(self, subject: ObjectRef, told: Told) -> bool:
-        """Endpoints are missing on their Service; manifests without any come from a repository."""
+        """Whether a finding is reported: missing endpoints are reported for their Service, and not
+        at all for manifests without any EndpointSlices, which come from a repository."""
         if told.reason != CommandLine.ServiceWithoutEndpoints:
             return True
         return subject.kind == "Service" and self.engine.size(tables.ENDPOINT_SLICES) > 0

@@ -1,4 +1,4 @@
-"""How two sets of manifests differ, in what is answered and in what Envoys are sent."""
+"""How two sets of manifests differ, in answers to requests and in the configuration of Envoys."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,11 +14,11 @@ from dag.evaluation.requests import Request
 from dag.nodes import HostKey
 
 _CHAIN = "chain/"
-"""The parts of a listener that are filter chains begin so (`contour.envoy.listening`)."""
+"""The prefix of a listener's parts that are filter chains (`contour.envoy.listening`)."""
 
 
 def compared(old: tuple[World, Fleets], new: tuple[World, Fleets]) -> Compared:
-    """Everything that differs; both sides have settled."""
+    """All differences; both sides have settled."""
     found = list(worlds.differences(old[0], new[0]))
     names = sorted(old[1].by_name.keys() | new[1].by_name.keys())
     held = ((it, old[1].by_name.get(it, {}), new[1].by_name.get(it, {})) for it in names)
@@ -56,7 +56,7 @@ def _shown_place(found: HostKey) -> Place:
 
 
 def _asked(request: Request | None) -> str:
-    """As `contour explain` takes it, headers last."""
+    """A request as arguments of `contour explain`, headers last."""
     if request is None:
         return ""
     headers = "".join(f" -H '{name}: {value}'" for name, value in request.headers)

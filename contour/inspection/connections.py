@@ -1,7 +1,7 @@
-"""How a running instance is asked what it tells of itself: HTTP over a socket that is open.
+"""Asks a running instance for its pages: HTTP over an open socket.
 
-For commands that ask `contour run` by its inspection socket or `contour serve` through the API
-server; nothing is imported for that but the standard library.
+For commands that ask `contour run` by its inspection socket, or `contour serve` through the API
+server. It imports only the standard library.
 """
 
 import http.client

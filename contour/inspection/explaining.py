@@ -1,6 +1,6 @@
-"""What becomes of a request and why: its evaluation, with what is told of the objects it meets.
+"""Explains the answer to a request: its evaluation, and the problems of the objects that it meets.
 
-For `contour explain`. It reads what the instance knows already and asks nobody.
+For `contour explain`. It reads what the instance already knows, and sends no request.
 """
 
 from collections.abc import Iterator
@@ -32,12 +32,12 @@ from dag.httpproxy import owner
 from dag.values import hostnames
 
 _MOST = 10
-"""Objects of which is told why they do not serve a host."""
+"""Objects for which it is explained why they do not serve a host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
-    """An instance that can be asked."""
+    """Explains requests to one instance."""
 
     engine: Engine
     board: Board
@@ -48,7 +48,7 @@ class Explainer:
         trace = evaluator.evaluate(self.engine, fleet, request)
         altered = tuple(altering.steps(self.engine, trace))
         if any(it.subject is not None and it.topic != "action" for it in altered):
-            # Patches of what comes before a backend are not evaluated.
+            # Patches of what precedes a backend are not evaluated.
             trace.answer = replace(trace.answer, may_be_refused=True)
         found: Explained = {
             "method": request.method,
@@ -67,12 +67,13 @@ class Explainer:
         return found
 
     def _rows(self, trace: Trace, request: Request) -> Iterator[Row]:
-        """How the objects fare on which the answer depends."""
+        """The rows of the objects on which the answer depends."""
         for it in list(dict.fromkeys(self._subjects(trace, request)))[:_MOST]:
             yield listing.row(self.board, self.engine, it).located(self.locate)
 
     def _subjects(self, trace: Trace, request: Request) -> Iterator[ObjectRef]:
-        """Whose route it is, or whose might have been; and who claims the host, the loser too."""
+        """The object of the route, or objects whose route it might have been; and all that claim
+        the host."""
         answer = trace.answer
         if answer.route is not None:
             yield answer.route.origin
@@ -83,13 +84,14 @@ class Explainer:
         yield from self._claiming(request.name)
 
     def _claiming(self, name: str) -> Iterator[ObjectRef]:
-        """The HTTPProxies that claim a host, whoever has it."""
+        """The HTTPProxies that claim a host, whichever owns it."""
         for host in hostnames.covering(name):
             for claim in sorted(self.engine.bucket(owner.CLAIMS, host)):
                 yield ObjectRef("HTTPProxy", *claim.seniority.key)
 
     def _naming(self, name: str) -> Iterator[ObjectRef]:
-        """The other objects that name a host, whether or not they are served: looks at all."""
+        """The other objects that name a host, whether or not they are served. It walks all
+        objects."""
         for kind in ("Ingress", "HTTPRoute", "GRPCRoute"):
             for key, found in self.engine.rows(tables.BY_KIND[kind]):
                 if any(hostnames.covers(it, name) for it in _hosts(found)):

@@ -1,8 +1,7 @@
-"""The inspection socket: what a running instance tells about itself, to its own user only.
+"""The inspection socket, on which a running instance answers its own user only.
 
-A Unix socket in the state directory, so that its protection is the directory's. `contour status`
-reads it. It answers from what is known already; a question costs the instance a listing, never a
-rebuild.
+It is a Unix socket in the state directory, which protects it. `contour status` reads it. Answers
+come from what is already known: a question costs the instance a listing, never a rebuild.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
@@ -18,8 +17,8 @@ PageContent = Callable[[], object]
 """What a page shows, as plain data."""
 
 Walk = Callable[[], Iterator[object | None]]
-"""What a page lists, found step by step, None where a step finds nothing: others have their turn on
-the event loop in between."""
+"""Makes the entries of a page step by step, None where a step finds nothing; other tasks run on the
+event loop in between."""
 
 Question = Callable[[str], object]
 """The answer to a question, as plain data; raises ValueError if the question makes no sense."""
@@ -52,7 +51,7 @@ async def served(
 
 
 def asked(question: Question) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
-    """Answers what is posted; 400 and why if it makes no sense."""
+    """Answers posted questions; 400 with the reason if one makes no sense."""
 
     async def told(request: web.BaseRequest) -> web.Response:
         try:
@@ -71,7 +70,7 @@ def _answering(page: PageContent) -> Callable[[web.Request], Awaitable[web.Strea
 
 
 def walked(walk: Walk) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
-    """Lists what is found, and lets others have their turn meanwhile."""
+    """Lists the entries; other tasks run in between."""
 
     async def listed(_: web.BaseRequest) -> web.Response:
         found = await turns.collected(_encoded(walk()))
@@ -81,5 +80,5 @@ def walked(walk: Walk) -> Callable[[web.BaseRequest], Awaitable[web.StreamRespon
 
 
 def _encoded(walk: Iterator[object | None]) -> Iterator[bytes | None]:
-    """Each by itself: all at once would take as long as a walk."""
+    """Encodes the entries one by one, because encoding all at once would take as long as a walk."""
     return (None if it is None else orjson.dumps(it) for it in walk)
