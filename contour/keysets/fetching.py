@@ -1,7 +1,7 @@
-"""One request for a key set: bounded in time and size, and to the server that is named alone.
+"""One request for a key set, limited in time and size, and only to the named server.
 
-Redirects are not followed, and a name may not lead to addresses that only the machine of the
-control plane may ask. What a server answers is shown to nobody, only why it cannot be used.
+Redirects are not followed, and the name must not lead to addresses that only the control plane's
+machine can reach. The server's answer is never shown, only why it cannot be used.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class Request(NamedTuple):
 
 
 class FetchError(Exception):
-    """A key set that cannot be fetched; the message says of which server, and why."""
+    """A key set cannot be fetched; the message names the server and the reason."""
 
 
 async def fetch(request: Request) -> str:
@@ -65,7 +65,8 @@ async def _fetch(request: Request) -> str:
 
 
 def _words(error: BaseException) -> str:
-    """The same words at each attempt: statuses must not change without need."""
+    """The message about an error, which is equal at each attempt, so that statuses do not change
+    without need."""
     if isinstance(error, aiohttp.ClientConnectorCertificateError):
         error = error.certificate_error
         return getattr(error, "verify_message", "") or str(error.args[-1])
@@ -97,7 +98,7 @@ async def _body(request: Request) -> bytes:
 
 
 async def _bounded(content: aiohttp.StreamReader) -> bytes:
-    """So much that a set that is too large is recognised."""
+    """Reads just enough to recognise a set that is too large."""
     found = bytearray()
     while len(found) <= jwks.MAX_SIZE and (more := await content.readany()):
         found += more
@@ -105,7 +106,7 @@ async def _bounded(content: aiohttp.StreamReader) -> bytes:
 
 
 class _Resolver(AbstractResolver):
-    """Resolves a name to the addresses that may be asked."""
+    """Resolves a name to the permitted addresses."""
 
     def __init__(self, slot: Slot, *, loopback: bool) -> None:
         self._slot = slot
@@ -114,7 +115,7 @@ class _Resolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """Raises FetchError if the name leads to none."""
+        """Raises FetchError if there is none."""
         found = await self._slot.resolved(host, family)
         faults = [self._fault(text) for _, text in found]
         if found and all(faults):

@@ -1,9 +1,9 @@
-"""Which key sets are wanted, when each is due, and what is told of them.
+"""Fetches the wanted key sets when they are due, and writes the results as rows.
 
-A key set is fetched when it is first wanted, and again after its time. While that fails, the last
-good one stays, and attempts become rarer. Each set has a task of its own, and `slots` keeps silent
-servers from delaying others. In a cluster the leader fetches for all, and the others ask less
-often, for the case that it cannot write.
+A key set is fetched when it is first wanted, and again after its refresh interval. While that
+fails, the last good one stays, and attempts become rarer. Each set has a task of its own, and
+`slots` keeps slow servers from delaying others. In a cluster the leader fetches for all replicas;
+the others fetch less often, in case the leader cannot write.
 """
 
 import asyncio
@@ -20,30 +20,30 @@ from dag.references.keysets import KeySet, Source, Wanted, noun
 log = logging.getLogger(__name__)
 
 Write = Callable[[Source, KeySet | None], None]
-"""Takes what is known of a key set now."""
+"""Takes the present state of a key set; None: it is no longer wanted."""
 Fetch = Callable[[Request], Awaitable[str]]
 
 REFRESH = 300.0
-"""Seconds after which a key set is fetched again if its source does not say it."""
+"""Seconds after which a key set is fetched again if its source has no interval."""
 SHORTEST = 1.0
 LONGEST_BACKOFF = 30.0
-"""Seconds between attempts."""
+"""The most seconds between attempts."""
 FOLLOWING = 3.0
-"""So many times as long is the time of a replica that another one fetches for."""
+"""The factor of the interval while another replica fetches for this one."""
 
 
 class Store(Protocol):
-    """Where the last good key sets are kept, for the next start."""
+    """Stores the last good key sets, for the next start."""
 
     def read(self, source: Source) -> str:
-        """The key set that is kept for a source that is wanted; empty if there is none."""
+        """The stored key set of a wanted source; empty if there is none."""
         ...
 
     def write(self, source: Source, keys: str) -> None:
-        """Keeps a key set."""
+        """Stores a key set."""
 
     def remove(self, source: Source) -> None:
-        """Nobody uses the key set any more."""
+        """Removes a key set that is no longer used."""
 
 
 def _never() -> bool:
@@ -69,7 +69,7 @@ class Keeper:
         self._wanted: dict[Source, Wanted] = {}
         self._known: dict[Source, KeySet] = {}
         self._failures: dict[Source, int] = {}
-        """Failed attempts in a row; nothing for what has not been tried."""
+        """Failed attempts in a row; no entry for what has not been tried."""
         self._concerned: set[Source] = set()
         self._news = asyncio.Event()
         self._begun = asyncio.Event()
@@ -77,8 +77,8 @@ class Keeper:
         self._settling: asyncio.Handle | None = None
 
     def note(self, source: Source, how: Wanted | None) -> bool:
-        """A key set is wanted, wanted no more, or to be fetched otherwise; whether a row was
-        written. Is called while the graph settles."""
+        """A key set is wanted, to be fetched in another way, or (None) no longer wanted. Returns
+        whether a row was written. It is called while the graph settles."""
         self._failures.pop(source, None)
         self._concerned.add(source)
         self._news.set()
@@ -92,7 +92,8 @@ class Keeper:
         return True
 
     async def first(self, patience: float) -> None:
-        """Asks for every wanted key set once, but not for long; `run` goes on from there."""
+        """Fetches every wanted key set once, within `patience` seconds; `run` goes on from
+        there."""
         with suppress(TimeoutError):
             async with asyncio.timeout(patience), asyncio.TaskGroup() as tasks:
                 for source in self._wanted:
@@ -100,7 +101,7 @@ class Keeper:
         self._begun.set()
 
     async def run(self) -> None:
-        """Keeps what is wanted up to date, for ever; begins when `first` has ended."""
+        """Keeps the wanted key sets up to date, for ever; begins when `first` has ended."""
         await self._begun.wait()
         following: dict[Source, asyncio.Task[None]] = {}
         async with asyncio.TaskGroup() as tasks:
@@ -115,7 +116,7 @@ class Keeper:
                 self._news.clear()
 
     def reread(self, source: Source) -> None:
-        """Another replica has stored a key set: it is newer than ours."""
+        """Takes a key set that another replica has stored, and that is newer than ours."""
         keys = self._store.read(source) if self._store is not None else ""
         if source in self._wanted and keys and keys != self._known.get(source, KeySet()).keys:
             self._tell(source, KeySet(keys))
@@ -159,7 +160,7 @@ class Keeper:
 
     def _take(self, source: Source, keys: str, fault: str) -> None:
         if source not in self._wanted:
-            return  # no more, since it was asked for
+            return  # it is no longer wanted
         before = self._known.get(source, KeySet())
         now = KeySet(keys or before.keys, fault)
         if keys and self._store is not None and keys != self._store.read(source):
@@ -173,7 +174,7 @@ class Keeper:
         self._write(source, found)
 
     def _settle_soon(self) -> None:
-        """Once for all key sets that come at a time."""
+        """Settles once for all key sets that arrive together."""
         if self._settling is None:
             self._settling = asyncio.get_running_loop().call_soon(self._settle_now)
 
@@ -183,7 +184,8 @@ class Keeper:
 
 
 def _pause(source: Source, failures: int) -> float:
-    """Seconds until the next attempt; replicas that start together do not ask together."""
+    """Seconds until the next attempt, with jitter, so that replicas that start together do not
+    fetch together."""
     usual = max(source.refresh or REFRESH, SHORTEST)
     if failures:
         usual = min(2.0 ** min(failures - 1, 10), LONGEST_BACKOFF, usual)

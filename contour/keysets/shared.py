@@ -1,9 +1,11 @@
-"""The key sets of an instance in a cluster: ConfigMaps that its leader writes and all read.
+"""The key sets of an instance in a cluster: ConfigMaps that the leader writes and all replicas
+read.
 
-One for each source, beside the ContourConfiguration, known by the labels of the instance. A replica
-that starts has the keys of before, though their servers may be away, and what the leader fetches
-reaches the other replicas at once. Keys are public, but whoever may write these ConfigMaps decides
-which tokens are valid. What is read is checked as if a server had answered it.
+There is one for each source, in the namespace of the ContourConfiguration, with the labels of the
+instance. A replica that starts has the former keys, even if their servers are unavailable, and what
+the leader fetches reaches the other replicas at once. Keys are public, but the right to write these
+ConfigMaps is the right to decide which tokens are valid. What is read from them is checked like the
+answer of a server.
 """
 
 import asyncio
@@ -27,14 +29,15 @@ from provisioning.templating import Document
 log = logging.getLogger(__name__)
 
 MAKER = "contour-keys"
-"""Whose the ConfigMaps are; fleets have another maker, and are looked for by its label."""
+"""The maker in the labels of the ConfigMaps; fleets are found by another one."""
 LABEL = "projectcontour.io/key-set"
-"""On each ConfigMap: the digest of its source."""
+"""The label of each ConfigMap with the digest of its source."""
 ENTRY = jwks.ENTRIES[0]
 MOST = 1000
-"""ConfigMaps of an instance. Of further key sets none is kept: each replica fetches them."""
+"""The number of ConfigMaps of an instance. Further key sets are not stored: each replica fetches
+them."""
 UNUSED = 600.0
-"""Seconds for which a key set is kept that nobody uses: what is deleted may be created again."""
+"""Seconds for which an unused key set is kept, since a deleted user may be created again."""
 
 
 def _ignored(_: Source) -> None:
@@ -46,14 +49,15 @@ def _not_written(_: str) -> None:
 
 
 class Fetched(NamedTuple):
-    """A key set as it came from its server."""
+    """A key set as it was fetched."""
 
     source: Source
     keys: str
 
 
 class SharedStore:
-    """What every replica knows of the ConfigMaps, and what it has fetched itself."""
+    """The stored ConfigMaps, as every replica sees them, and what this replica has fetched
+    itself."""
 
     def __init__(self, client: Client, release: Release) -> None:
         own = owned(release)
@@ -63,16 +67,16 @@ class SharedStore:
         self._sources: dict[str, Source] = {}
         self._fetched: dict[str, Fetched] = {}
         self.on_change: Callable[[Source], None] = _ignored
-        """Takes a source of which another replica has stored a key set."""
+        """Takes a source whose key set another replica has stored."""
         self.on_write: Callable[[str], None] = _not_written
-        """Takes the digest of a source of which something may have to be written."""
+        """Takes the digest of a source whose ConfigMap may have to be written."""
 
     async def run(self) -> None:
         """Follows the ConfigMaps. Never ends."""
         await self._children.run()
 
     async def listed(self, patience: float) -> None:
-        """Waits until what there is is known, but not for long."""
+        """Waits until the ConfigMaps are listed, for at most `patience` seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(patience):
                 await self._children.synced()
@@ -90,7 +94,7 @@ class SharedStore:
         return ""
 
     def write(self, source: Source, keys: str) -> None:
-        """Takes what was fetched; it is written while this replica leads."""
+        """Takes a fetched key set, which is written while this replica leads."""
         digest = store.digest(source)
         self._fetched[digest] = Fetched(source, keys)
         self.on_write(digest)
@@ -107,7 +111,7 @@ class SharedStore:
         return digest in self._sources
 
     def fetched(self, digest: str) -> Fetched | None:
-        """What this replica has fetched, unless another one has stored something since."""
+        """The key set that this replica has fetched, unless another one has stored a newer one."""
         return self._fetched.get(digest)
 
     def stored(self, digest: str) -> list[Document]:
@@ -115,22 +119,22 @@ class SharedStore:
         return [*self._children.of(digest).values()]
 
     def digests(self) -> Iterator[str]:
-        """Of all that is stored or was fetched."""
+        """The digests of all sources that are stored or were fetched."""
         yield from {*self._children, *self._fetched}
 
     @property
     def is_full(self) -> bool:
-        """Whether there can be no further ConfigMap."""
+        """Whether no further ConfigMap may be created."""
         return len(self._children) >= MOST
 
     def seen(self, path: str) -> str:
-        """The digest of a ConfigMap as it was told last."""
+        """The digest of a ConfigMap as last seen."""
         return self._children.digest(path)
 
     def _changed(self, digest: str) -> None:
         source = self._sources.get(digest)
         if self.on_write is not _not_written:
-            self.on_write(digest)  # what others do to it is undone
+            self.on_write(digest)  # undoes the changes of others
         elif source is not None and self._children.of(digest):
             self._fetched.pop(digest, None)
             self.on_change(source)
@@ -142,7 +146,7 @@ class Publisher:
     def __init__(
         self, client: Client, release: Release, shared: SharedStore, is_serving: Callable[[], bool]
     ) -> None:
-        """`is_serving` says whether all that is used is known."""
+        """`is_serving` says whether all used sources are known."""
         self._applier = Applier(client, MAKER)
         self._release = release
         self._shared = shared

@@ -1,12 +1,12 @@
-"""How many requests for key sets are under way at a time.
+"""Limits how many requests for key sets are under way at a time.
 
-What was fetched last time, what is new, and what failed last time have slots of their own each, so
-however many servers are silent, they delay only one another from their second request on. An
-origin has few of them, and who waits for its origin holds none. Each request ends within
-`keysets.LONGEST_FETCH`, and slots are given in the order in which they were asked for.
+Key sets that were fetched last time, new ones, and those that failed last time have separate slots,
+so servers that do not answer delay only one another, from their second request on. Each origin has
+only a few slots, and a request that waits for its origin holds no general slot. Each request ends
+within `keysets.LONGEST_FETCH`, and slots are given in the order in which they were requested.
 
-The resolver of the machine may be silent for longer, and a thread that asks it cannot be
-interrupted. So a slot is held until its thread has ended, and threads are as few as slots.
+The resolver of the machine may take longer, and a thread that asks it cannot be interrupted. So a
+slot is held until its thread has ended, and there are never more threads than slots.
 """
 
 import asyncio
@@ -22,9 +22,9 @@ from contour.lookups import Address
 from dag.references.keysets import Source
 
 AT_ONCE = 32
-"""Requests of one standing."""
+"""Slots for one standing."""
 AT_ONCE_OF_ORIGIN = 4
-"""Requests of one standing to one scheme, host and port."""
+"""Slots for one standing and one scheme, host and port."""
 
 Origin = tuple[str, str | None, int | None]
 
@@ -38,12 +38,12 @@ class Standing(Enum):
 
 
 class Slot:
-    """What one request holds."""
+    """The slot of one request."""
 
     def __init__(self, *held: asyncio.Semaphore) -> None:
         self._held = held
         self._users = 1
-        """The request, and the threads that it has started."""
+        """The number of its users: the request, and the threads that it has started."""
 
     async def resolved(self, host: str, family: socket.AddressFamily) -> list[Address]:
         """The addresses of a name, without repetition. Raises OSError, or ValueError for what is
@@ -61,12 +61,12 @@ class Slot:
 
 
 class Slots:
-    """Those of one process."""
+    """The slots of one process."""
 
     def __init__(self) -> None:
         self._every = {it: asyncio.Semaphore(AT_ONCE) for it in Standing}
         self._of_origins = WeakValueDictionary[tuple[Standing, Origin], asyncio.Semaphore]()
-        """While somebody has one of its slots, or waits."""
+        """An entry exists while a request has one of its slots, or waits for one."""
 
     @asynccontextmanager
     async def slot(self, source: Source, standing: Standing) -> AsyncGenerator[Slot]:

@@ -1,4 +1,5 @@
-"""The last good key sets, in files of this machine: a restart needs no server of keys."""
+"""The last good key sets, in files of this machine, so that a restart does not depend on their
+servers."""
 
 import json
 import logging
@@ -43,7 +44,7 @@ class Store:
             log.warning("the key set of %s cannot be kept: %s", source.uri, error)
 
     def remove(self, source: Source) -> None:
-        """Nobody uses the key set any more."""
+        """Removes a key set that is no longer used."""
         try:
             self._file(source).unlink(missing_ok=True)
         except OSError as error:
@@ -54,5 +55,5 @@ class Store:
 
 
 def digest(source: Source) -> str:
-    """By what the key set of a source is known: how it is asked for."""
+    """The digest that identifies a source: of how it is fetched."""
     return blake2b(repr(source).encode(), digest_size=16).hexdigest()

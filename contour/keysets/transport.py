@@ -1,4 +1,4 @@
-"""TLS to servers of key sets: who certifies them, and for which names."""
+"""TLS to servers of key sets: trusted authorities and names."""
 
 import ssl
 from collections.abc import Mapping
