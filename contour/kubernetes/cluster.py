@@ -1,8 +1,8 @@
-"""The provider itself: everything that a cluster holds of our kinds, then what changes.
+"""The Kubernetes provider: yields all objects of our kinds in a cluster, then the changes.
 
-For `contour serve`. Every collection is followed by a reflector of its own, so that what is wrong
-with one does not concern the others; all of them write to `objects`, and whoever runs the graph
-takes from there. A single event goes out at once; while a batch is being taken, the next gathers.
+For `contour serve`. Every collection is followed by a reflector of its own, so that a fault of one
+does not affect the others. All of them write to `objects`, from which the controller takes batches.
+A single event is yielded at once; while a batch is being processed, the next one is collected.
 """
 
 import asyncio
@@ -31,13 +31,13 @@ log = logging.getLogger(__name__)
 
 
 class Collection(NamedTuple):
-    """How one of the collections is doing."""
+    """The state of one collection."""
 
     kind: str
     namespace: str
     """Empty for all namespaces."""
     resource: Resource | None
-    """What it is on this API server; None while it is not served."""
+    """Its resource on this API server; None while it is not served."""
     state: State
 
 
@@ -66,7 +66,7 @@ class Cluster:
             return reflector
 
         self.extension_kinds = ExtensionKinds(within, self._objects, made)
-        """Kinds that extensions bring."""
+        """The kinds of objects of extensions."""
         self._followed = [(it, made(it)) for it in scope.sources(within, kinds)]
         self._by_kind: defaultdict[str, list[Reflector]] = defaultdict(list)
         for source, reflector in self._followed:
@@ -81,17 +81,17 @@ class Cluster:
             tasks.create_task(self.extension_kinds.run())
 
     async def initial(self) -> Batch:
-        """Everything there is, once every collection is listed, or known not to be there for us."""
+        """All objects, as soon as every collection is listed, or known to be unavailable."""
         for _, reflector in self._followed:
             await reflector.settled.wait()
         return self._objects.batch()
 
     def pending(self) -> Batch:
-        """What has changed and nobody has taken yet."""
+        """The changes that have not been taken yet."""
         return self._objects.batch()
 
     async def changes(self) -> AsyncGenerator[Batch, None]:
-        """What changes after `initial`."""
+        """The changes after `initial`."""
         while True:
             await self._arrived.wait()
             self._arrived.clear()
@@ -105,7 +105,7 @@ class Cluster:
         return self._arrived.is_set()
 
     def want(self, secret: NamespacedName, keys: frozenset[str]) -> None:
-        """The values of these keys of an opaque Secret are to be read, whatever they hold."""
+        """Has the values of these keys of an opaque Secret read, whatever they contain."""
         self._values.want(secret, keys)
 
     def known(self, ref: ObjectRef) -> ObservedObject | None:
@@ -113,7 +113,7 @@ class Cluster:
         return self._objects.statuses.known(ref)
 
     def uid(self, ref: ObjectRef) -> str:
-        """Of an object of any kind, as last seen; empty if it is not there."""
+        """The uid of an object of any kind, as last seen; empty if it does not exist."""
         return self._objects.uid(ref)
 
     def subjects(self, kinds: frozenset[str]) -> list[ObjectRef]:
@@ -121,16 +121,16 @@ class Cluster:
         return self._objects.statuses.of(kinds)
 
     def hear(self, hear: Hear) -> None:
-        """Who is to be told of objects whose status or finalizers have become others."""
+        """Sets the callback for objects whose status or finalizers have changed."""
         self._objects.statuses.hear = hear
 
     def resource(self, kind: str) -> Resource | None:
-        """Where a kind is written to; None while the API server does not serve it."""
+        """The API resource of a kind, for writes; None while the API server does not serve it."""
         found = (it.resource for it in self._by_kind.get(kind, ()))
         return next((it for it in found if it is not None), None)
 
     def state(self) -> Iterator[Collection]:
-        """How each of the collections is doing."""
+        """The state of each collection."""
         for source, reflector in self._followed:
             yield Collection(
                 source.kind.kind, source.collection.namespace, reflector.resource, reflector.state
@@ -143,7 +143,7 @@ class Cluster:
 
 
 class _Intake:
-    """Where a reflector puts what it sees."""
+    """Takes what a reflector sees."""
 
     def __init__(
         self, source: scope.Source, objects: Objects, values: Values, arrived: asyncio.Event
@@ -162,13 +162,13 @@ class _Intake:
             self._arrived.set()
 
     def on_presence(self, is_served: bool) -> None:
-        """Whether the API server has the kind: takes what the reflector has found."""
+        """Takes whether the API server has the kind."""
         self._objects.presence(self._kind, is_served=is_served)
         if self._objects.is_pending:
             self._arrived.set()
 
     def on_error(self, message: str) -> None:
-        # At once, and not with a batch: there is none before everything has been listed.
+        # At once and not with a batch, because there is no batch before everything has been listed.
         if message:
             log.error("cannot watch %s: %s", self._place, message)
         else:

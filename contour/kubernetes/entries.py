@@ -1,10 +1,10 @@
-"""Which entries of Secrets and ConfigMaps a rule may read: the others are not kept, nor compared.
+"""Which entries of Secrets and ConfigMaps rules may read: the others are neither kept nor compared.
 
-Every program of a cluster keeps its own things there, and writes them as often as it likes. Most of
-what we read has a fixed name. Only the key sets of an HTTPProxy have one of the user's choice, so
-a text of a Secret that may be JSON stays. Whatever else is read is wanted by its name (`values`).
-Of any other entry the name stays alone, since "is not JSON" and "is not there" are different
-mistakes of a user.
+Other programs keep their own data in Secrets and ConfigMaps, and may write them often. Most entries
+that we read have a fixed name. Only the key sets of an HTTPProxy have names of the user's choice,
+so an entry of a Secret that may be JSON is kept. Other values are requested by name (`values`). Of
+all other entries only the name is kept, so that a status can tell "is not JSON" from "does not
+exist".
 """
 
 import binascii
@@ -20,18 +20,19 @@ NONE: frozenset[str] = frozenset()
 
 
 def of_secret(data: Raw, wanted: frozenset[str] = NONE) -> Raw:
-    """The content of a Secret, in base64 as it came; the values of wanted keys stay."""
+    """The kept content of a Secret, in base64 as received, including the values of wanted keys."""
     kept = SECRETS | wanted
     return {key: value if key in kept or _may_be_json(value) else "" for key, value in data.items()}
 
 
 def of_config_map(data: Raw, _: frozenset[str] = NONE) -> Raw:
-    """The content of a ConfigMap."""
+    """The kept content of a ConfigMap."""
     return {key: value for key, value in data.items() if key in OF_CONFIG_MAPS}
 
 
 def _may_be_json(value: object) -> bool:
-    """An object or a list, by how it begins; what is no base64 is left to be complained about."""
+    """Whether a value begins like an object or a list; invalid base64 is kept, so that it can be
+    reported."""
     if not isinstance(value, str):
         return True
     try:

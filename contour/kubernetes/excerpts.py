@@ -1,7 +1,7 @@
-"""What of an object can matter to us, so that the rest can change as often as it likes.
+"""The parts of objects that matter to us, so that changes of the rest cost little.
 
-Before anything is decoded: an object whose excerpt is the one that was seen last says nothing new.
-Statuses, versions and managers of fields never matter; of Secrets and ConfigMaps, little does
+They are compared before an object is decoded: an object whose excerpt is unchanged is ignored.
+Statuses, versions and managed fields never matter; of Secrets and ConfigMaps, only few entries do
 (`entries`).
 """
 
@@ -17,7 +17,7 @@ from crds.raw import Raw, is_mapping
 
 
 def excerpt(kind: Kind, raw: Raw, wanted: frozenset[str] = entries.NONE) -> Raw:
-    """The part of an object that is decoded; in lists, objects do not say of what kind they are.
+    """The part of an object that is decoded, with its kind, which objects in lists lack.
 
     Of an opaque Secret the values of wanted keys are kept as well.
     """
@@ -39,7 +39,7 @@ def excerpt(kind: Kind, raw: Raw, wanted: frozenset[str] = entries.NONE) -> Raw:
 
 
 def digest(packed: bytes) -> bytes:
-    """Equal for excerpts that are equal."""
+    """A digest, which is equal for equal excerpts."""
     return blake2b(packed, digest_size=16).digest()
 
 
@@ -47,11 +47,11 @@ def packed(found: Raw) -> bytes:
     """An excerpt as JSON; empty if it cannot be written."""
     try:
         return orjson.dumps(found)
-    except TypeError:  # lone surrogates, from text that was broken; many levels
+    except TypeError:  # lone surrogates from broken text, or too many levels
         pass
     try:
         return json.dumps(found).encode()
-    except RecursionError:  # refused, whatever it holds
+    except RecursionError:  # it will be refused, whatever it contains
         return b""
 
 
@@ -83,5 +83,5 @@ _OF_METADATA = (
 )
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole object once more
 _ENTRIES = {"Secret": entries.of_secret, "ConfigMap": entries.of_config_map}
-# No rule reads theirs, and controllers write the time of every change there.
+# No rule reads their annotations, in which controllers write the time of every change.
 _WITHOUT_ANNOTATIONS = frozenset({"EndpointSlice", "Secret", "ConfigMap", "Namespace"})

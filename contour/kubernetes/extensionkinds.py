@@ -1,8 +1,8 @@
-"""Follows the kinds of objects that extensions bring, while a ContourConfiguration registers them.
+"""Follows the kinds of objects of extensions, while a ContourConfiguration registers them.
 
-Their definitions come and go, and the right to read them is an administrator's to give: what is
-lacking is told, and concerns only who refers to such objects. What was listed stays while a kind
-cannot be read any more, unless it is not served at all.
+Their definitions may be added and removed, and an administrator has to grant the right to read
+them: a missing definition or right is reported, and affects only the routes that refer to such
+objects. Listed objects stay while a kind can no longer be read, unless it is not served at all.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ Make = Callable[[scope.Source], Reflector]
 PATIENCE: Final = 10.0
 """Seconds that a start may wait for the first list of these kinds."""
 _LOOKS: Final = 0.25
-"""Seconds between two looks at how the collections are doing."""
+"""Seconds between two checks of the collections."""
 
 
 class _Followed(NamedTuple):
@@ -33,7 +33,7 @@ class _Followed(NamedTuple):
 
 
 def _nobody(_: Kind, __: str) -> None:
-    """Nobody has to know."""
+    """Does nothing, where there is no consumer."""
 
 
 class ExtensionKinds:
@@ -48,19 +48,21 @@ class ExtensionKinds:
         self._faults: dict[Kind, str] = {}
 
     def follow(self, kinds: Iterable[Kind]) -> None:
-        """These are the kinds from now on."""
+        """Follows exactly these kinds from now on."""
         wanted = frozenset(kinds)
         for gone in self._followed.keys() - wanted:
             for it in self._followed.pop(gone):
                 it.task.cancel()
-            if all(it.kind != gone.kind for it in wanted):  # else it is read in another version
+            if all(
+                it.kind != gone.kind for it in wanted
+            ):  # otherwise it is read in another version
                 self._objects.forget(gone)
             self._tell(gone, "")
         for new in wanted - self._followed.keys():
             self._followed[new] = [*self._begun(new)]
 
     async def settled(self) -> None:
-        """Returns when all are listed, or cannot be; or when that takes too long."""
+        """Returns when each is listed or cannot be listed, or when that takes too long."""
         try:
             async with asyncio.timeout(PATIENCE):
                 for it in self._reflectors():
@@ -70,7 +72,7 @@ class ExtensionKinds:
         self._look()
 
     async def run(self) -> None:
-        """Tells of what is lacking. Never ends."""
+        """Reports kinds that cannot be read. Never ends."""
         try:
             while True:
                 self._look()

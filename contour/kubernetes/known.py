@@ -1,8 +1,9 @@
-"""What the API server says of objects beside what users wrote: versions, statuses and finalizers.
+"""What the API server adds to what users wrote: versions, statuses and finalizers.
 
-As last seen. For the status writer, which compares before it writes and must not overwrite what is
-newer. Kept apart from the models, or our own writes would look like changes. A status is kept as
-bytes: parsed, it would take five times the memory, and it is looked at about once.
+They are kept as last seen, for the status writer, which compares before it writes and must not
+overwrite newer values. They are separate from the models, since otherwise our own writes would look
+like changes. A status is kept as bytes: parsed, it would take five times the memory, and it is read
+about once.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from crds.meta import ObjectRef
 from crds.raw import Raw, at, items, mapping
 
 Hear = Callable[[ObjectRef], None]
-"""Takes an object whose status, or finalizers, are others than before."""
+"""Takes an object whose status or finalizers have changed."""
 
 
 class ObservedObject(NamedTuple):
@@ -27,7 +28,7 @@ class ObservedObject(NamedTuple):
     status: Raw
     finalizers: tuple[str, ...] = ()
     is_deleted: bool = False
-    """It is there for its finalizers only."""
+    """Whether it exists only because of finalizers."""
 
 
 class _Stored(NamedTuple):
@@ -40,7 +41,7 @@ class _Stored(NamedTuple):
 
 
 class Statuses:
-    """Of the kinds that we write a status to, and of Services with an address outside."""
+    """The statuses of the kinds to which we write one, and of Services with external addresses."""
 
     def __init__(self) -> None:
         self.hear: Hear = lambda _: None
@@ -50,7 +51,7 @@ class Statuses:
         return len(self._stored)
 
     def known(self, ref: ObjectRef) -> ObservedObject | None:
-        """None if the object is not there."""
+        """The object as last seen; None if it does not exist."""
         found = self._stored.get(ref)
         if found is None:
             return None
@@ -59,11 +60,11 @@ class Statuses:
         )
 
     def of(self, kinds: frozenset[str]) -> list[ObjectRef]:
-        """Every object of these kinds that is there."""
+        """Every existing object of these kinds."""
         return [it for it in self._stored if it.kind in kinds]
 
     def note(self, kind: Kind, ref: ObjectRef, raw: Raw) -> None:
-        """The object is there in this version."""
+        """Takes an object in this version."""
         if not kind.has_status and not _has_address(kind, raw):
             self.forget(ref)
             return
@@ -73,13 +74,14 @@ class Statuses:
             self.hear(ref)
 
     def forget(self, ref: ObjectRef) -> None:
-        """The object is gone."""
+        """Forgets a deleted object."""
         if self._stored.pop(ref, None) is not None:
             self.hear(ref)
 
 
 def _has_address(kind: Kind, raw: Raw) -> bool:
-    """The Service in front of Envoy tells what address Ingresses and HTTPProxies have."""
+    """Whether the addresses of a Service may matter: those of the Service in front of Envoy are
+    written to Ingresses and HTTPProxies."""
     if kind.kind != "Service":
         return False
     return bool(at(raw, "status", "loadBalancer", "ingress"))
@@ -103,7 +105,7 @@ def _text(found: object) -> str:
 
 
 def _packed(status: object) -> bytes:
-    """A status that cannot be read counts as none: it is replaced."""
+    """A status as bytes. An unreadable one counts as none, and is replaced."""
     try:
         return orjson.dumps(status) if isinstance(status, dict) else b"{}"
     except TypeError:

@@ -1,9 +1,9 @@
-"""From what is seen in the cluster to a batch for the graph: decoded, compared, with complaints.
+"""Turns what is seen in the cluster into batches for the graph: decoded, compared, with complaints.
 
-Pure. Whatever arrives before a batch is taken is one batch, in which the newest version of each
-object counts. An object that does not decode any more keeps serving in its last good version, while
-it is the same object (its uid) and is not deleted, and a complaint tells; the API server's own
-validation makes that rare. What the rules refuse of a good object is not decided here.
+Pure. Everything that arrives before a batch is taken is one batch, with the newest version of each
+object. An object that can no longer be decoded stays in its last good version, while it is the same
+object (by its uid) and is not being deleted, and there is a complaint; the API server's own
+validation makes that rare. Valid objects may still be refused by the rules.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from kube.versioncache import Delta, Key
 
 
 class _Seen(NamedTuple):
-    """What an object was when it was last looked at."""
+    """An object as it was last seen."""
 
     digest: bytes
     uid: str
@@ -31,12 +31,12 @@ class _Seen(NamedTuple):
 
 
 class Objects:
-    """Written by sighting, read by batch."""
+    """Takes sightings, and yields batches."""
 
     def __init__(self) -> None:
         self.statuses = Statuses()
         self.wanted: Mapping[Key, frozenset[str]] = {}
-        """Of Secrets: the keys whose values are kept whatever they hold."""
+        """The keys whose values are kept whatever they contain, by Secret."""
         self._seen: dict[ObjectRef, _Seen] = {}
         self._said: dict[Subject, tuple[Complaint, ...]] = {}
         self._events: dict[ObjectRef, Event] = {}
@@ -46,7 +46,7 @@ class Objects:
         self._presences: dict[str, bool] = {}
 
     def take(self, kind: Kind, sightings: Sequence[Delta]) -> None:
-        """Objects of a kind have changed, or may have."""
+        """Takes objects of a kind that may have changed."""
         for key, raw in sightings:
             ref = ObjectRef(kind.kind, *key)
             if raw is None:
@@ -57,33 +57,33 @@ class Objects:
                 self._is_there(kind, ref, excerpts.excerpt(kind, raw, wanted))
 
     def forget(self, kind: Kind) -> None:
-        """A kind is not followed any more."""
+        """Forgets a kind that is no longer followed."""
         for ref in [it for it in self._seen if it.kind == kind.kind]:
             self._is_gone(kind, ref)
 
     def trouble(self, place: ManifestSource, message: str) -> None:
-        """Something is wrong with a whole collection; empty if nothing is any more."""
+        """Takes what is wrong with a whole collection; empty if nothing is any more."""
         self._complaints[place] = (
             (Complaint(place, 0, place, "", message, "error"),) if message else ()
         )
 
     def presence(self, kind: Kind, *, is_served: bool) -> None:
-        """Whether the API server has objects of a kind at all."""
+        """Takes whether the API server serves a kind."""
         if self._absent.get(kind.kind, False) == is_served:
             self._absent[kind.kind] = self._presences[kind.kind] = not is_served
 
     def uid(self, ref: ObjectRef) -> str:
-        """As last seen; empty if the object is not there."""
+        """The uid of an object, as last seen; empty if it does not exist."""
         found = self._seen.get(ref)
         return found.uid if found is not None else ""
 
     @property
     def is_pending(self) -> bool:
-        """There is something for a batch."""
+        """Whether there is something for a batch."""
         return bool(self._events or self._complaints or self._presences)
 
     def batch(self) -> Batch:
-        """What changed since the last batch."""
+        """The changes since the last batch."""
         found = Batch(
             tuple(self._events.values()),
             self._complaints,

@@ -1,9 +1,8 @@
-"""What is asked of the API server: which collections, and which objects of them are left out there.
+"""Which collections are requested from the API server, and with which selectors.
 
-Secrets are chosen by the API server, so that those nobody may refer to are not even sent: releases
-of Helm, tokens of service accounts, bootstrap tokens and registry passwords make up most of the
-Secrets of a cluster, and of their changes. ConfigMaps have nothing to be chosen by; `excerpts`
-looks at them first.
+The API server filters Secrets, so that those to which no object may refer are not even sent: Helm
+releases, service account tokens, bootstrap tokens and registry passwords are most of a cluster's
+Secrets, and of their changes. ConfigMaps cannot be filtered; `excerpts` reduces them first.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +24,8 @@ class Scope:
     namespaces: tuple[str, ...] = ()
     """Empty for all, which needs a ClusterRole; by name, Roles are enough."""
     own: str = ""
-    """Where the configuration is, and what it refers to, if that is not among them."""
+    """The namespace of the configuration and the objects that it refers to, if it is not among
+    them."""
 
 
 class Source(NamedTuple):
@@ -44,7 +44,8 @@ def sources(scope: Scope, kinds: Iterable[Kind]) -> Iterator[Source]:
 
 
 def _wanted(kind: Kind) -> Wanted:
-    """What is asked for; the API server says how it calls a kind of an extension."""
+    """The resource to request; for a kind of an extension, the API server is asked for its plural
+    name."""
     if not foreign.is_foreign(kind):
         return Wanted(kind.group, kind.versions, kind.plural, kind.namespaced)
     name = foreign.name(kind)

@@ -1,8 +1,8 @@
-"""Values of Secrets that somebody wants by name, whatever they hold.
+"""Values of Secrets that are requested by name, whatever they contain.
 
-Of most Secrets little is kept (`entries`), so a value that is wanted later has to be read again:
-the one Secret, by a list. The watch goes on meanwhile: a Secret that it tells of while the list is
-under way is listed again, and what it tells afterwards and is older than the list is left out.
+Only few entries of Secrets are kept (`entries`), so for a value that is wanted later, its Secret
+has to be listed again. The watch goes on meanwhile: if it reports the Secret while the list is
+under way, the Secret is listed once more; later reports that are older than the list are ignored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ _SECRETS = Resource("", "v1", "secrets")
 
 
 class Values:
-    """Which ones are wanted, and whether they have been read."""
+    """The wanted values, and whether they have been read."""
 
     def __init__(
         self, client: Client, within: scope.Scope, take: Callable[[Sequence[Delta]], None]
@@ -29,7 +29,7 @@ class Values:
         self._take = take
         self._wanted: dict[Key, frozenset[str]] = {}
         self._told: dict[Key, int] = {}
-        # How often the watch has told of a wanted Secret.
+        # How often the watch has reported a wanted Secret.
         self._read: dict[Key, int] = {}
         # The resourceVersion of what was listed here.
         self._queue = WorkQueue[Key]()
@@ -40,7 +40,7 @@ class Values:
         return self._wanted
 
     def want(self, secret: NamespacedName, keys: frozenset[str]) -> None:
-        """The values of these keys of a Secret are wanted from now on, and no others."""
+        """Sets which keys of a Secret are wanted from now on."""
         key = Key(*secret)
         before = self._wanted.get(key, frozenset())
         if keys:
@@ -52,7 +52,7 @@ class Values:
             self._queue.add(key)
 
     def heard(self, news: Sequence[Delta]) -> Sequence[Delta]:
-        """What a watch of Secrets says, without what is older than what was listed."""
+        """The reports of a watch of Secrets, without those that are older than a list."""
         if not self._wanted:
             return news
         return [it for it in news if it.key not in self._wanted or self._is_news(it)]
