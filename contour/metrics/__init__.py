@@ -1,7 +1,7 @@
 """What the process measures of itself, for Prometheus.
 
-Modules that work keep plain numbers; here they are read when somebody asks, so a change pays for
-no metric. Names are upstream's where the same thing exists, and no label holds what a tenant can
-make without bound: what is counted by host or by Secret is capped. Each module reads one thing;
-`showing.exposition` makes a page of what they read. Where it is served: `contour.pages`.
+Other modules keep plain numbers, which are read here when metrics are scraped, so metrics cost
+nothing at other times. Names are those of upstream Contour where it has the same metric. No label
+has an unbounded number of values: metrics by host or by Secret are capped. Each module reads one
+area; `showing.exposition` makes a page of them. Elsewhere: serving it (`contour.pages`).
 """

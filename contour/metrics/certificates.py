@@ -1,7 +1,8 @@
-"""When certificates end: those that are served, by Secret, and our own.
+"""When certificates expire: those that are served, by Secret, and our own.
 
-Of Secrets, the soonest `MOST_SECRETS` are told: those are what an alarm is about. A certificate is
-parsed once; after a start with thousands of them, not all of them for the first page.
+Only the `MOST_SECRETS` Secrets that expire first are exposed, since alarms are about those. A
+certificate is parsed once; after a start with thousands of them, the first page does not include
+all.
 """
 
 import logging
@@ -24,10 +25,10 @@ MOST_PARSED = 1000  # for one page; 25 µs each
 
 
 class Certificates:
-    """The ends of all certificates."""
+    """The expiry times of all certificates."""
 
     def __init__(self, engine: Engine, own: Mapping[str, Path]) -> None:
-        """`own` names the files of certificates that the process itself uses."""
+        """`own` are the files with certificates of the process itself, by name."""
         self._engine = engine
         self._own = own
         self._ends: dict[NamespacedName, tuple[bytes, float]] = {}

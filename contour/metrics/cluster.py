@@ -17,7 +17,7 @@ _KIND = ("kind",)
 
 
 class Provider:
-    """The collections that are followed, by kind, whichever namespaces they are of."""
+    """The followed collections, by kind, over all namespaces."""
 
     def __init__(self, state: Callable[[], Iterable[Collection]]) -> None:
         self._state = state
@@ -60,7 +60,7 @@ class Provider:
 
 
 class Statuses:
-    """What became of the writes of statuses; upstream's names."""
+    """The results of status writes, with the names of upstream."""
 
     def __init__(self, tallies: Mapping[str, Tally], waiting: Callable[[], int]) -> None:
         self._tallies = tallies
@@ -134,8 +134,8 @@ class Replicas:
         reporters: Callable[[], int],
         currency: Callable[[], tuple[bool, int]] = lambda: (True, 0),
     ) -> None:
-        """`currency`: whether the leader knows no more than this replica, and how many Envoys
-        were sent away because it did."""
+        """`currency`: whether this replica is as current as the leader, and how many Envoys it has
+        disconnected when it was not."""
         self._is_leader = is_leader
         self._is_reporting = is_reporting
         self._reporters = reporters

@@ -1,8 +1,8 @@
-"""How EnvoyConfigs fare, and how often what their Envoys are served has changed, by namespace.
+"""The states of EnvoyConfigs, and how often their served revision has changed, by namespace.
 
-The namespaces are those of the configuration, so their number is bounded. How many there are in
-each state only the leader tells, as only it tells the statuses; each replica counts what it has
-published to its own Envoys.
+The namespaces are those of the configuration, so their number is bounded. Only the leader exposes
+the number in each state, as only it writes statuses; each replica counts what it has published to
+its own Envoys.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from dag.rawconfig.content import READINGS
 
 _NAMESPACE = ("namespace",)
 NOT_SERVED = "NotServed"
-"""The state of an EnvoyConfig of which nothing is served: invalid, or its node ID is taken."""
+"""The state of an EnvoyConfig that is not served: it is invalid, or its node ID is taken."""
 
 
 class EnvoyConfigs:

@@ -1,4 +1,4 @@
-"""What Envoys are sent and what they make of it, by fleet and type of resource."""
+"""What Envoys are sent, accept and refuse, by fleet and type of resource."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ TYPES = {
     resources.ROUTE: "routes",
     resources.SCOPE: "scoped_routes",
 }
-"""A client may ask for anything; what is none of these is `other`."""
+"""The names of types in labels; others, for which clients may ask, count as `other`."""
 
 _COUNTED = {
     "sent": ("contour_xds_responses", "xDS responses sent to Envoys."),
@@ -34,7 +34,7 @@ _TYPE = ("fleet", "type")
 
 
 class Fleets:
-    """The metrics of the fleets that are there."""
+    """The metrics of the existing fleets."""
 
     def __init__(self, fleets: Mapping[str, Fleet]) -> None:
         self._fleets = fleets

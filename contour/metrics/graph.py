@@ -1,7 +1,7 @@
-"""What comes in, and what it costs to work out what it means.
+"""Events that come in, and the cost of settling.
 
-Upstream rebuilds its graph; ours settles. So upstream's `dagrebuild` counts settlings here, which
-are far more and far shorter. The numbers are noted by the page that wires the whole.
+Upstream rebuilds its graph; ours settles. So upstream's `dagrebuild` metrics count settlings here,
+which are far more frequent and far shorter. The replica (`contour.serve`) notes the numbers.
 """
 
 import time
@@ -54,7 +54,7 @@ class Settlings:
 
 @dataclass(slots=True)
 class Operations:
-    """What the provider brought, by kind: objects that are new, changed or gone."""
+    """The events of the provider, by kind: objects that are new, changed or gone."""
 
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 

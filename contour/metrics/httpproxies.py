@@ -1,8 +1,8 @@
-"""How the HTTPProxies fare, as upstream counts them: by namespace, and by host where that is few.
+"""The states of HTTPProxies, as upstream counts them: by namespace, and by host if there are few.
 
-Every tenant can make hosts. Up to `MOST_HOSTS` roots each host has its series, as upstream's
-dashboards expect; beyond, `vhost` is empty and the counts are those of the namespace: sums stay
-what they were. Only the leader tells them, as only it tells the statuses.
+Every tenant can add hosts. With up to `MOST_HOSTS` roots, each host has its own series, as
+upstream's dashboards expect; with more, `vhost` is empty and the counts are those of the namespace,
+so sums stay the same. Only the leader exposes them, as only it writes statuses.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ _COUNTED = {
 
 
 class HTTPProxies:
-    """Their metrics, from what they are told."""
+    """The metrics of HTTPProxies, from their statuses."""
 
     def __init__(self, engine: Engine, board: Board, is_leader: Callable[[], bool]) -> None:
         self._engine = engine

@@ -1,6 +1,6 @@
-"""What the process tells over HTTP: whether it is alive and ready, its metrics, what it is doing.
+"""The HTTP pages of the process: whether it is alive and ready, its metrics, and debugging.
 
-`settings` says where, as the configuration has it; `listeners` listens there, and moves while it
-runs; `health` and `debug` are the pages. The metrics themselves are in `contour.metrics`, what a
-user asks the instance on his own machine in `contour.inspection.server`.
+`settings` reads the addresses from the configuration; `listeners` listens there, and moves sockets
+while the process runs; `health` and `debug` are the pages. Elsewhere: the metrics
+(`contour.metrics`), and the socket for commands on the same machine (`contour.inspection.server`).
 """

@@ -1,7 +1,8 @@
 """TLS for the pages, from files that may be replaced at any time.
 
-The files are looked at for every handshake. A pair that does not fit, as in the middle of a
-rotation, is passed over: the last good one stays. The same for xDS is in `contour.xds.credentials`.
+The files are checked at every handshake. A pair that does not match, as in the middle of a
+rotation, is ignored: the last good one stays. Elsewhere: the same for xDS
+(`contour.xds.credentials`).
 """
 
 import logging
@@ -13,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 def context(files: Files) -> ssl.SSLContext:
-    """A context that follows the files. Raises OSError or ssl.SSLError if they do not fit now."""
+    """A context that follows the files. Raises OSError or ssl.SSLError if they do not match now."""
     made, newest, stamp = _made(files), _made(files), _stamp(files)
 
     def follow(socket: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _: ssl.SSLContext) -> None:

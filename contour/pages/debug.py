@@ -1,8 +1,8 @@
-"""What the process is doing right now: for those who look into a fault, on this machine alone.
+"""Debug pages about what the process is doing right now, on this machine only.
 
-Dumps are made when they are asked for. Measurements (`/debug/heap`, `/debug/profile`) run for as
-many seconds as are asked for, one at a time, and cost nothing otherwise. They see the whole
-process, of which one thread matters.
+Dumps are made on request. Measurements (`/debug/heap`, `/debug/profile`) run for the requested
+number of seconds, one at a time, and cost nothing otherwise. They cover the whole process, in which
+one thread matters.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ def pages(
     walks: Mapping[str, server.Walk],
     questions: Mapping[str, server.Question],
 ) -> Pages:
-    """`/debug/NAME` for each dump, walk and question, and for what the process knows of itself.
+    """`/debug/NAME` for each dump, walk and question, and for data about the process itself.
 
-    Questions are posted, as to the inspection socket of `contour run`.
+    Questions are posted, as on the inspection socket of `contour run`.
     """
     turn = asyncio.Lock()
     found: dict[str, Page | Answers] = {
@@ -62,7 +62,7 @@ def tasks() -> str:
 
 
 def types() -> dict[str, Any]:
-    """How many Python objects of which type the garbage collector knows."""
+    """The number of Python objects of each type that the garbage collector tracks."""
     counts: dict[str, int] = {}
     for it in gc.get_objects():
         name = f"{type(it).__module__}.{type(it).__qualname__}"
@@ -72,7 +72,7 @@ def types() -> dict[str, Any]:
 
 
 async def heap(seconds: float) -> str:
-    """What was allocated meanwhile and is still there, by the line that did it."""
+    """What was allocated during the measurement and still exists, by the allocating line."""
     tracemalloc.start(_FRAMES)
     try:
         await asyncio.sleep(seconds)
@@ -85,7 +85,7 @@ async def heap(seconds: float) -> str:
 
 
 async def profile(seconds: float) -> str:
-    """Where the time of the event loop's thread went."""
+    """Where the event loop's thread spent its time."""
     profiler = cProfile.Profile()
     began, busy = time.monotonic(), time.thread_time()
     profiler.enable()

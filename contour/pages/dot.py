@@ -1,7 +1,7 @@
-"""The graph as Graphviz draws it: listeners, the hosts on them, and the objects with a say in each.
+"""The graph in Graphviz's DOT language: listeners, their hosts, and the objects of each host.
 
-For `/debug/dag`, as upstream has it. It is read from the answers that are there, so a drawing costs
-a listing and no rebuild. What exactly a host does is told by `contour translate --to dag`.
+For `/debug/dag`, as in upstream. It is read from existing answers, so a drawing costs a listing and
+no rebuild. `contour translate --to dag` shows the details of hosts.
 """
 
 from collections.abc import Iterator
@@ -42,6 +42,6 @@ def _edge(one: str, other: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A string of DOT, in which backslashes mean something."""
+    """A string in DOT, where backslashes have to be escaped."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,9 +1,9 @@
 """Whether the process is alive, and whether it is ready: for the kubelet.
 
-Alive it is when it answers: a process that hangs does not. An API server that is away is no reason
-to restart a control plane, which serves on what it knows; so unlike upstream's, `/healthz` does not
-ask for it. Ready it is when an Envoy that connects would get all there is, and no more from the
-moment it is told to stop.
+It is alive if it answers: a process that hangs does not. An unavailable API server is no reason to
+restart a control plane, which goes on serving what it knows; so `/healthz` does not check it,
+unlike upstream's. It is ready if an Envoy that connects would get the complete configuration, and
+no longer ready from the moment when it is told to stop.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,13 +19,13 @@ Lack = Callable[[], str]
 
 @dataclass(slots=True)
 class Readiness:
-    """What has to be there, by name, in the order in which it comes."""
+    """The conditions, by name, in the order in which they become true."""
 
     lacks: Mapping[str, Lack]
     _is_closing: bool = field(default=False)
 
     def close(self) -> None:
-        """Not ready any more: no new Envoys are to come here."""
+        """Makes the process unready for good, so that no new Envoys connect."""
         self._is_closing = True
 
     @property
@@ -40,7 +40,7 @@ class Readiness:
 
 
 def pages(readiness: Readiness) -> Pages:
-    """`/health` and `/healthz`, as upstream has them, and `/readyz`."""
+    """`/health` and `/healthz`, as in upstream, and `/readyz`."""
 
     async def alive(_: web.BaseRequest) -> web.Response:
         return web.Response(text="ok\n")

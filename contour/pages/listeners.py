@@ -1,8 +1,8 @@
-"""The sockets that the pages are on, moved while the process runs.
+"""The sockets of the pages, which can be moved while the process runs.
 
-A new socket is open before an old one closes, unless that is in its way. One that cannot be opened
-leaves what it was to replace where it is, and is tried again with every update, so an address with
-a typing error costs no probe its answer.
+A new socket is opened before the old one is closed, unless the old one is in its way. If a socket
+cannot be opened, the one that it should replace stays, and it is tried again with every update; so
+a typing error in an address makes no probe fail.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ Page = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """A page that answers what is posted to it, and cannot be read without a question."""
+    """A page that answers posted questions, and cannot be read without one."""
 
     page: Page
 
@@ -32,13 +32,13 @@ Pages = Mapping[str, Page | Answers]
 """By path."""
 
 _OF_PEOPLE = frozenset[Purpose]({"debug"})
-"""What probes and scrapers do not ask for, and no web site may."""
-_LAST_ANSWERS = 1.0  # seconds, for requests that are being answered when a socket closes
+"""Purposes for people: neither probes nor scrapers request these pages, and no web site may."""
+_LAST_ANSWERS = 1.0  # seconds for requests that are in progress when a socket closes
 
 
 @dataclass(slots=True, eq=False)
 class OpenSocket:
-    """One open socket; what it is for may change while it is open."""
+    """One open socket, whose purposes may change while it is open."""
 
     purposes: frozenset[Purpose]
     runner: web.ServerRunner
@@ -46,21 +46,21 @@ class OpenSocket:
 
 @dataclass(slots=True)
 class Listeners:
-    """All of them."""
+    """All sockets of the pages."""
 
     pages: Mapping[Purpose, Pages]
     level: int = logging.INFO
-    """Of the log messages about sockets that open and close."""
+    """The level of log messages about opening and closing sockets."""
     _open: dict[ListenAddress, OpenSocket] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def port(self, purpose: Purpose) -> int | None:
-        """Where something is served; None if it is not."""
+        """The port of a purpose; None if it is not served."""
         found = (it.runner for it in self._open.values() if purpose in it.purposes)
         return next((int(it.addresses[0][1]) for it in found), None)
 
     async def update(self, wanted: Sites) -> tuple[str, ...]:
-        """Listens there and nowhere else. Returns what could not be done, and why."""
+        """Listens at these sites only. Returns what could not be done, and why."""
         async with self._turn:
             failures: dict[ListenAddress, str] = {}
             for site in sorted(wanted.purposes.keys() - self._open.keys(), key=str):
@@ -80,7 +80,8 @@ class Listeners:
         await self.update(Sites({}))
 
     async def _replace(self, site: ListenAddress, purposes: frozenset[Purpose]) -> str:
-        """Opens a socket in place of those that are in its way; returns why not."""
+        """Opens a socket in place of those that are in its way. Returns the reason if that
+        fails."""
         in_the_way = {it: self._open[it].purposes for it in self._open if it.overlaps(site)}
         for it in in_the_way:
             await self._shut(it)

@@ -1,8 +1,8 @@
-"""Requests that a web site has a visitor's browser send: they are told from those of people.
+"""Detects requests that a web site makes a visitor's browser send (DNS rebinding).
 
-A web site can have its own name resolve to 127.0.0.1 and then read, with the visitor's browser,
-what is served there (DNS rebinding). Such requests carry the site's name in `Host`; so pages that
-are for the people of this machine are shown by an address or by `localhost` only.
+A web site can make its own name resolve to 127.0.0.1, and then read what is served there with the
+visitor's browser. Such requests have the site's name in `Host`; so pages for the users of this
+machine are served only if `Host` is an IP address or `localhost`.
 """
 
 import ipaddress

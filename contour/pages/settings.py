@@ -1,9 +1,9 @@
-"""Where the pages are: `health`, `metrics` and `debug` of a ContourConfiguration.
+"""The addresses of the pages: `health`, `metrics` and `debug` of a ContourConfiguration.
 
-The defaults are Contour's: health and metrics share 0.0.0.0:8000, debugging is for this machine
-alone, 127.0.0.1:6060, unless its address says otherwise: it shows the configuration to whoever can
-connect. Metrics over TLS need a port of their own; where they have none, health keeps the port and
-the metrics are not served, which is told, and never served in the clear instead.
+The defaults are Contour's: health and metrics share 0.0.0.0:8000, debugging is on 127.0.0.1:6060.
+With another address, debugging shows the configuration to everybody who can connect. Metrics over
+TLS need a port of their own; without one, health keeps the port and metrics are not served (and
+never in plaintext), which is reported.
 """
 
 from collections import defaultdict
@@ -23,7 +23,7 @@ _ANYWHERE = frozenset({"0.0.0.0", "::"})
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """PEM files of a server, and the authority of its clients, if they need a certificate."""
+    """PEM files of a server, and the authority of its clients if they need a certificate."""
 
     certificate: Path
     key: Path
@@ -38,7 +38,7 @@ class ListenAddress(NamedTuple):
     tls: Files | None = None
 
     def overlaps(self, other: "ListenAddress") -> bool:
-        """Whether both cannot be open at a time, unless they are one and the same."""
+        """Whether two different sockets cannot be open at the same time."""
         addresses = {self.address, other.address}
         return self.port == other.port and (len(addresses) == 1 or bool(addresses & _ANYWHERE))
 
@@ -55,14 +55,14 @@ USUAL: Mapping[Purpose, ListenAddress] = {
 
 
 class Sites(NamedTuple):
-    """The purposes of every socket, and what cannot be: by its field."""
+    """The purposes of every socket, and the errors by field."""
 
     purposes: Mapping[ListenAddress, frozenset[Purpose]]
     problems: tuple[str, ...] = ()
 
 
 def sites(spec: ContourConfigurationSpec, usual: Mapping[Purpose, ListenAddress] = USUAL) -> Sites:
-    """What a configuration asks for; `usual` is what holds where it says nothing."""
+    """The sites of a configuration; `usual` has the defaults."""
     found: defaultdict[ListenAddress, set[Purpose]] = defaultdict(set)
     problems: list[str] = []
     for purpose, site in _wanted(spec, usual):
@@ -80,7 +80,7 @@ def sites(spec: ContourConfigurationSpec, usual: Mapping[Purpose, ListenAddress]
 def _wanted(
     spec: ContourConfigurationSpec, usual: Mapping[Purpose, ListenAddress]
 ) -> Iterator[tuple[Purpose, ListenAddress | str]]:
-    """Health first: what clashes with it is not served."""
+    """The wanted addresses, health first: an address that conflicts with it is not served."""
     yield "health", _site(spec.health, usual["health"])
     metrics = _site(spec.metrics, usual["metrics"])
     tls = spec.metrics.tls if spec.metrics else None
