@@ -1,7 +1,8 @@
-"""Rate limit services: what they are told, and one of our own in a process of its own.
+"""Rate limit services: their configuration, and a service of our own in a separate process.
 
-`messages` are what a service is told over xDS. Ours is told it as the real one is
-(envoyproxy/ratelimit): `limits` finds the limit of a request, `counting` counts, `redis` counts for
-several services, `service` answers Envoys, `subscription` follows the xDS server, and `__main__` is
-the process, which is given its `settings`. `child` starts that process and keeps it running.
+`messages` defines the configuration over xDS, which is the same for ours and for
+envoyproxy/ratelimit. In ours, `limits` finds the limit of a request, `counting` counts, `redis`
+counts for several services, `service` answers Envoys, `subscription` follows the xDS server, and
+`__main__` is the process, which gets its `settings` at the start. `child` starts that process and
+keeps it running.
 """

@@ -2,9 +2,9 @@
 
     python -m contour.ratelimits XDS LISTEN
 
-`XDS` is the address of the control plane and `LISTEN` where Envoys ask, over HTTP/1.1 (`calls`);
-both as gRPC writes them (`unix:PATH`). One line of standard input has the `settings`. Ends with
-SIGTERM.
+`XDS` is the address of the control plane, `LISTEN` the one on which it answers Envoys, over
+HTTP/1.1 (`calls`); both in gRPC's notation (`unix:PATH`). One line of standard input has the
+`settings`. SIGTERM ends the process.
 """
 
 import asyncio
@@ -75,8 +75,8 @@ def _terms(given: Settings) -> ssl.SSLContext:
 
 @contextmanager
 def _as_file(content: str) -> Generator[str]:
-    """A path by which it can be read once: `ssl` takes certificates of its own from files only,
-    and private keys are not for disks. It fits into the buffer of a pipe."""
+    """A path from which a text can be read once: `ssl` reads its own certificate only from files,
+    and private keys must not be on disk. The text fits into the buffer of a pipe."""
     reader, writer = os.pipe()
     try:
         with os.fdopen(writer, "w") as file:

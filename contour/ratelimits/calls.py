@@ -1,8 +1,9 @@
-"""Takes calls of one gRPC method over HTTP/1.1, as Envoys make them of a cluster that speaks it.
+"""Accepts calls of one gRPC method over HTTP/1.1, which Envoys use for a cluster with that
+protocol.
 
-Envoy's gRPC client leaves the version of HTTP to the cluster; what it needs of a response are its
-trailers, which HTTP/1.1 has as well (RFC 9112, section 7.1.2). `grpcio` takes some 250 µs of a core
-for a call that does nothing, with threads, and 450 µs with asyncio; this takes some 30.
+Envoy's gRPC client uses the HTTP version of the cluster; it needs trailers in responses, which
+HTTP/1.1 has, too (RFC 9112, section 7.1.2). For an empty call, `grpcio` takes some 250 µs of a core
+with threads and 450 µs with asyncio; this takes some 30 µs.
 
 A call is one message each way (the gRPC protocol over HTTP/2, "Length-Prefixed-Message").
 """
@@ -30,7 +31,7 @@ _PREFIX = 5  # bytes: whether the message is compressed, and its length
 
 
 class Refused(Exception):  # noqa: N818
-    """A call that is not answered; the words are for the log of who has called."""
+    """A call that is refused; the text is for the caller's log."""
 
     def __init__(self, code: StatusCode, words: str) -> None:
         super().__init__(words)
@@ -38,14 +39,14 @@ class Refused(Exception):  # noqa: N818
 
 
 Caller = Callable[[str], object]
-"""What is known of the peer of a connection, as of `asyncio.BaseTransport.get_extra_info`."""
+"""Gives information about the peer of a connection, like `asyncio.BaseTransport.get_extra_info`."""
 
 
 class Answering(Protocol):
-    """Who answers."""
+    """Answers calls."""
 
     path: bytes
-    """Of the method, as the target of a request."""
+    """The path of the method."""
 
     async def answer(self, message: bytes, caller: Caller) -> bytes:
         """The encoded response to an encoded request. Raises `Refused`."""
@@ -91,7 +92,7 @@ class Connection(asyncio.Protocol):
         self._body += part
 
     def on_message_complete(self) -> None:
-        """A request is there; Envoy sends no other one before it is answered."""
+        """A request is complete; Envoy sends the next one only after the answer."""
         if self._call is not None:
             self._cut("came before the last one was answered")
             return

@@ -1,6 +1,6 @@
-"""The rate limit service as a child process: started, watched, started again when it dies.
+"""Runs the rate limit service as a child process, which is restarted when it dies.
 
-A process of its own, so that a control plane that settles holds up no decision. It ends with the
+It is a separate process, so that settling in the control plane delays no decision. It ends with the
 process that started it, however that ends (`contour.host.launch`).
 """
 
@@ -20,7 +20,7 @@ from contour.ratelimits.settings import Settings
 log = logging.getLogger(__name__)
 
 _SHORTEST, _LONGEST = 0.1, 10.0  # seconds between two starts
-_LONG_ENOUGH = 30.0  # seconds after which a start counts as a good one
+_LONG_ENOUGH = 30.0  # seconds after which a start counts as successful
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class Child:
     """How the process is started."""
 
     control_plane: str
-    """The address of the xDS server, as gRPC writes it."""
+    """The address of the xDS server, in gRPC's notation."""
     listen: str
-    """Where Envoys ask, likewise."""
+    """The address on which it listens for Envoys, likewise."""
     log: Path | None = None
-    """The file of what it says, which is bounded; None: it says it where this process does."""
+    """Its log file, whose size is limited; None: it logs to the streams of this process."""
     settings: Settings = field(default_factory=Settings)
 
     async def run(self) -> None:
@@ -49,7 +49,7 @@ class Child:
             pause = min(2 * pause, _LONGEST)
 
     async def _life(self) -> int:
-        """From its start to its end; ends it if this task is cancelled."""
+        """Runs the process until its end; ends it if this task is cancelled."""
         if self.listen.startswith("unix:"):
             Path(self.listen.removeprefix("unix:")).unlink(missing_ok=True)
         output = Log(self.log).opened() if self.log is not None else os.dup(sys.stderr.fileno())
@@ -86,19 +86,19 @@ class Child:
 
 
 class Keeper:
-    """Runs the process while there is to be one, with what holds now."""
+    """Runs the process while it is wanted, with the present settings."""
 
     def __init__(self, wanted: Callable[[], Child | None]) -> None:
-        """`wanted` says how it is to run; None: not at all."""
+        """`wanted` returns how it should run; None: not at all."""
         self._wanted = wanted
         self._news = asyncio.Event()
 
     def notice(self) -> None:
-        """It may have to run otherwise."""
+        """What is wanted may have changed."""
         self._news.set()
 
     async def run(self) -> None:
-        """Until it is cancelled. Raises OSError if the process cannot be started at all."""
+        """Runs until it is cancelled. Raises OSError if the process cannot be started at all."""
         while True:
             self._news.clear()
             wanted = self._wanted()

@@ -1,9 +1,9 @@
 """Counts requests in windows that begin at multiples of their length since 1970 (UTC).
 
-So windows of all services and restarts are the same, as in envoyproxy/ratelimit. The `limits`
-package has neither such windows nor, measured, counters in memory whose cost does not grow with
-their number (13 µs a hit with one counter, 1.4 ms with 10,000); here a window is one dictionary,
-which is dropped as a whole.
+So all services have the same windows, also after a restart, as in envoyproxy/ratelimit. The
+`limits` package does not have such windows, and the cost of its memory counters grows with their
+number (measured: 13 µs for a hit with one counter, 1.4 ms with 10,000). Here a window is one
+dictionary, which is dropped as a whole.
 """
 
 import logging
@@ -15,31 +15,32 @@ from typing import NamedTuple, Protocol
 log = logging.getLogger(__name__)
 
 MOST_COUNTERS = 1_000_000
-"""In one window, some 100 MB. Then a limit that has its share of as many gets no more, and whoever
-comes later is not limited by it. When there are twice as many, a limit gets its first one only."""
+"""The number of counters in a window, some 100 MB. Above it, a limit that has used its share gets
+no more counters, and requests without a counter are not limited. From twice as many on, a limit
+only gets its first counter."""
 
 
 class Hit(NamedTuple):
-    """What is to be counted."""
+    """What to count."""
 
     key: bytes
-    """Who is counted together."""
+    """The key of the counter."""
     seconds: int
     """The length of the window."""
     hits: int
     limit: Hashable = None
-    """By which; clients cannot make more of them."""
+    """The limit to which it belongs; clients cannot increase the number of limits."""
 
 
 class Counters(Protocol):
-    """Where requests are counted."""
+    """Counts requests."""
 
     async def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
-        """Counts each in its window; the counts afterwards. Raises `OSError`."""
+        """Counts each hit in its window. Returns the counts after that. Raises `OSError`."""
         ...
 
     async def close(self) -> None:
-        """Leaves whatever holds the counters."""
+        """Closes connections to the counters."""
 
 
 Clock = Callable[[], int]
@@ -57,24 +58,24 @@ class _Window:
     start: int
     counts: dict[bytes, int] = field(default_factory=dict[bytes, int])
     numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    """Of the counters of each limit."""
+    """The number of counters of each limit."""
     is_full: bool = False
-    """Some have no counter."""
+    """Whether some hits have no counter."""
 
 
 class Memory:
-    """Counters of this process."""
+    """Counters in the memory of this process."""
 
     def __init__(self, most: int = MOST_COUNTERS) -> None:
         self._most = most
         self._windows: dict[int, _Window] = {}  # by length
 
     async def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
-        """Counts each in its window; the counts afterwards."""
+        """Counts each hit in its window. Returns the counts after that."""
         return [self._count(it, now) for it in hits]
 
     async def close(self) -> None:
-        """Nothing is left to be closed."""
+        """Does nothing."""
 
     def _count(self, it: Hit, now: int) -> int:
         window = self._window(it.seconds, now)
@@ -85,8 +86,8 @@ class Memory:
         return count
 
     def _gets_counter(self, window: _Window, it: Hit) -> bool:
-        """Notes another counter of a limit, if it may have one. The first it always may, so a limit
-        that counts all requests together holds whatever clients do."""
+        """Notes another counter of a limit, if it may have one. The first is always allowed, so a
+        limit that counts all requests together works whatever clients do."""
         number = window.numbers.get(it.limit, 0)
         if number and number >= self._allowed(window):
             if not window.is_full:
@@ -108,8 +109,8 @@ class Memory:
         return self._most // len(window.numbers) if number < 2 * self._most else 1
 
     def _window(self, seconds: int, now: int) -> _Window:
-        """The present window. A clock that is set back by a little goes on with the one that was
-        begun; by more than a window, it was wrong."""
+        """The present window. If the clock is set back by less than a window, the latest window
+        goes on; if by more, the clock was wrong before, and a new window begins."""
         start, known = now - now % seconds, self._windows.get(seconds)
         if known is None or not start <= known.start <= start + seconds:
             known = self._windows[seconds] = _Window(start)

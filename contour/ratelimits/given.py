@@ -1,5 +1,5 @@
-"""What the process of our rate limit service is given: its settings, as the graph says them, and
-what it needs of this machine."""
+"""The input of our rate limit service's process: its settings from the graph, and what it needs on
+this machine."""
 
 from importlib.util import find_spec
 
@@ -8,7 +8,7 @@ from dag.ratelimitservice import Process
 
 
 def lacking() -> str:
-    """What it would need to count in a Redis and does not have; empty if nothing."""
+    """What is missing on this machine for counting in a Redis; empty if nothing is."""
     if find_spec("redis") is not None:
         return ""
     return "to count in a Redis, the Python package `redis` is needed: pip install 'redis>=6,<9'"

@@ -1,7 +1,8 @@
-"""Which limit a request has: descriptors of the configuration, found by those of the request.
+"""Finds the limit of a request: the configured descriptor that matches those of the request.
 
-As in envoyproxy/ratelimit ("Configuration"): entries are compared in order, at each level one with
-the value of the request before one without a value. A limit holds if it stands at the last entry.
+As in envoyproxy/ratelimit ("Configuration"): entries are compared in order; at each level, one with
+the value of the request takes precedence over one without a value. A limit applies if it belongs to
+the last entry.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +30,7 @@ class Limit(NamedTuple):
     unit: int
     """The same as a number of `RateLimitUnit`."""
     is_shadow: bool = False
-    """Who is over it is told otherwise, and counted."""
+    """Whether requests above the limit are only counted and still pass."""
 
 
 @dataclass(slots=True)
@@ -84,8 +85,8 @@ class Found(NamedTuple):
 
     limit: Limit
     path: tuple[Entry, ...]
-    """Its entries in the configuration, which clients cannot make more: one without a value has
-    the value of the request only if it names a bucket."""
+    """Its entries in the configuration, whose number does not depend on clients: an entry without a
+    value takes the value of the request only if it names a bucket."""
 
 
 def limit(domains: Domains, domain: str, entries: Sequence[Entry]) -> Found | None:

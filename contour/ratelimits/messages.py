@@ -1,10 +1,10 @@
-"""The messages by which a rate limit service is told its limits, and the one by which it is asked.
+"""The messages with the configuration of a rate limit service, and the request message.
 
 The wheel of xDS messages does not have the former, so they are declared here. Source:
 `ratelimit/config/ratelimit/v3/rls_conf.proto` of envoyproxy/ratelimit 3fb702589d36, without the
-fields that we never send. It has `RateLimitRequest`, with keys and values that have to be UTF-8;
-here they are bytes, for Envoy sends the values of headers as they are. Fields that we do not read
-are left out. The types are in `messages.pyi`.
+fields that we never send. The wheel has `RateLimitRequest`, but with keys and values that must be
+UTF-8; here they are bytes, because Envoy sends the values of headers unchanged. Fields that we do
+not read are left out. The types are in `messages.pyi`.
 """
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -15,8 +15,8 @@ _TYPES = descriptor_pb2.FieldDescriptorProto
 _UNITS = ("UNKNOWN", "SECOND", "MINUTE", "HOUR", "DAY", "MONTH", "YEAR", "WEEK")
 
 BUCKET = "bucket"
-"""The key of the entry of a descriptor that says whose requests are counted together: a word of
-Envoy's configuration, never one of a client."""
+"""The key of the descriptor entry that names the bucket. It comes from Envoy's configuration, never
+from a client."""
 
 SECONDS = {1: 1, 2: 60, 3: 3600, 4: 86400, 5: 30 * 86400, 6: 365 * 86400, 7: 7 * 86400}
 

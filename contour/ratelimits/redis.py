@@ -1,7 +1,7 @@
-"""Counters in a Redis, which several services share, by the commands of envoyproxy/ratelimit.
+"""Counters in a Redis, which several services share, with the commands of envoyproxy/ratelimit.
 
-One round trip at a time: hits that come meanwhile go together in the next. A round trip costs this
-process more than the hits in it.
+There is one round trip at a time: hits that arrive meanwhile are sent together in the next one,
+because a round trip costs this process more than its hits.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ TIMEOUT = 0.8  # seconds; Envoy waits for one
 
 @dataclass(slots=True)
 class _Waiting:
-    """Hits that are to be counted, at a time."""
+    """Hits that wait to be counted, and their time."""
 
     hits: Sequence[Hit]
     now: int
@@ -30,7 +30,8 @@ class Redis:
     """Counters in a Redis at a URL: `redis://`, or `rediss://` for TLS."""
 
     def __init__(self, url: str, authority: str = "") -> None:
-        """`authority` is the PEM of who signed its certificate; empty: whom the machine trusts."""
+        """`authority` is the PEM of the authority of its certificate; empty: the system's
+        authorities."""
         trust = {"ssl_ca_data": authority} if authority else {}
         self._client = Client.from_url(
             url, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT, **trust
@@ -51,12 +52,12 @@ class Redis:
         await self._client.aclose()
 
     async def _send(self) -> None:
-        """Round trips until nobody waits."""
+        """Makes round trips until no hits wait."""
         while self._waiting:
             batch, self._waiting = self._waiting, []
             try:
                 counts = iter(await self._counted(batch))
-            except Exception as error:  # whatever it is, nobody waits for ever
+            except Exception as error:  # whatever it is, no caller may wait for ever
                 for it in batch:
                     it.counted.set_exception(OSError(f"Redis does not count: {error}"))
                 continue
@@ -65,7 +66,7 @@ class Redis:
         self._sending = None
 
     async def _counted(self, batch: Sequence[_Waiting]) -> Sequence[int]:
-        """The counts of all hits, in their order, and then other answers."""
+        """The counts of all hits, in order, followed by other answers."""
         pipeline, windows = self._client.pipeline(transaction=False), dict[str, int]()
         for waiting in batch:
             for it in waiting.hits:

@@ -1,7 +1,7 @@
 """Answers Envoys whether requests are within their limits (`envoy.service.ratelimit.v3`).
 
-All descriptors that have a limit are counted, whatever becomes of the others; the request is over
-the limit if one of them is. Source: envoyproxy/ratelimit, whose answers a test compares.
+All descriptors with a limit are counted, whatever the result for the others; the request is over
+the limit if one of them is. Source: envoyproxy/ratelimit, with whose answers a test compares ours.
 """
 
 import logging
@@ -33,7 +33,7 @@ class Service:
     def __init__(self, counters: Counters, now: Clock = clock, client: str | None = None) -> None:
         """`client` is the name that certificates of clients must have; None: they need none."""
         self.domains: Domains | None = None
-        """What is limited; None until the first configuration."""
+        """The limits; None until the first configuration."""
         self._counters = counters
         self._now = now
         self._client = client
@@ -93,7 +93,7 @@ class Service:
 
 
 def _is_shown(name: str, caller: Caller) -> bool:
-    """Whether the certificate of the caller has a DNS name."""
+    """Whether the certificate of the caller has this DNS name."""
     certificate = caller("peercert")
     return isinstance(certificate, dict) and ("DNS", name) in certificate["subjectAltName"]
 
@@ -103,7 +103,7 @@ def _entries(descriptor: Descriptor) -> tuple[limits.Entry, ...]:
 
 
 def _key(domain: str, entries: tuple[limits.Entry, ...]) -> bytes:
-    """Who is counted together: of a fixed size, however long the values are."""
+    """The key of a counter, with a fixed size however long the values are."""
     return blake2b(repr((domain, entries)).encode(), digest_size=16).digest()
 
 

@@ -1,7 +1,7 @@
-"""What the process of our rate limit service is given when it starts.
+"""The settings of our rate limit service's process.
 
-It is one line of its standard input: an argument or a variable could be read by others, and would
-be too short for a bundle of certificates.
+The process gets them at its start as a line of standard input: other users could read arguments or
+environment variables, and these would be too short for a bundle of certificates.
 """
 
 import json
@@ -10,17 +10,17 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Certificates and keys are PEM."""
+    """The settings. Certificates and keys are PEM."""
 
     redis: str = ""
     """The URL of the Redis that counts; empty: it counts in memory."""
     redis_authority: str = ""
     """The authorities of the certificate of Redis; empty: those of the machine."""
     certificate: str = ""
-    """Its own; empty: it answers, and asks the control plane, without TLS."""
+    """Its own certificate; empty: it answers, and connects to the control plane, without TLS."""
     key: str = ""
     authority: str = ""
-    """Of Envoys and the control plane, with a certificate."""
+    """The authority of Envoys and the control plane, if there is a certificate."""
 
     def encoded(self) -> bytes:
         """As one line."""

@@ -1,7 +1,7 @@
-"""Follows the xDS server, as envoyproxy/ratelimit does: everything of one type, in one stream.
+"""Follows the xDS server like envoyproxy/ratelimit: all resources of one type, in one stream.
 
-What cannot be used is refused with the reason, and what was accepted last stays in force, as it
-does while nobody answers. The stream is opened again and again.
+An unusable configuration is refused with the reason, and the last accepted one stays in force, also
+while the server does not answer. The stream is reopened whenever it ends.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ Take = Callable[[Domains], None]
 
 
 async def follow(connect: Callable[[], aio.Channel], address: str, take: Take) -> None:
-    """Hands on each configuration that can be used; never returns. `connect` makes a channel to
-    the xDS server, whose `address` is for the log."""
+    """Passes on each usable configuration; never returns. `connect` makes a channel to the xDS
+    server, whose `address` is for the log."""
     pause = _SHORTEST
     async with connect() as channel:
         while True:
@@ -42,7 +42,7 @@ async def follow(connect: Callable[[], aio.Channel], address: str, take: Take) -
 
 
 async def _configurations(channel: aio.Channel) -> AsyncIterator[Domains]:
-    """What one stream brings; each is acknowledged once it is taken."""
+    """The configurations of one stream; each is acknowledged when it has been taken."""
     stream = channel.stream_stream(_METHOD)()
     first = DiscoveryRequest(type_url=RATE_LIMITS)
     first.node.id = NODE
