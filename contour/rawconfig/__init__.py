@@ -1,6 +1,6 @@
-"""EnvoyConfig: texts that users write become resources of xDS, and go to the Envoys of a node ID.
+"""EnvoyConfig: users' texts become xDS resources for the Envoys of a node ID.
 
-`reading` compares what is written with the protobuf definitions (`contour.envoy.parsing`), and
-`snapshot` makes parts of it. `serving` hands them to the fleets, notes what Envoys make of them,
+`reading` compares the texts with the protobuf definitions (`contour.envoy.parsing`), and `snapshot`
+makes parts of them. `serving` publishes them to the fleets, notes what Envoys accept and refuse,
 and keeps the revisions. Which revision is served is decided in `dag.rawconfig`.
 """

@@ -1,9 +1,10 @@
-"""From an EnvoyConfig to its content, with everything that is wrong with it.
+"""Reads an EnvoyConfig into its content, and reports all errors.
 
-Both spellings of resources come to the same content, and equal content to the same version: a hash
-of the canonical JSON of the values in their order, and of what refers to Secrets and EndpointSlices
-(not of what is in these). What a list entry or a text says is `written`. To compare a value with
-the protobuf definitions is most of the work, so a `Reader` does it once for each value that stays.
+Both spellings of resources give the same content, and equal content has the same version: a hash of
+the canonical JSON of the values in order, and of the references to Secrets and EndpointSlices (not
+of the contents of these). `written` reads list entries and texts. Comparing a value with the
+protobuf definitions is most of the work, so a `Reader` does it only once for a value that does not
+change.
 """
 
 import json
@@ -35,7 +36,7 @@ TYPES: Mapping[ResourceType, str] = {
 
 
 class _Parsed(NamedTuple):
-    """A value that was compared with the protobuf definitions; paths begin at the value."""
+    """A value that was compared with the protobuf definitions; paths are relative to it."""
 
     name: str
     body: bytes | None
@@ -59,7 +60,7 @@ class Reader:
         """How many values were compared with the protobuf definitions."""
 
     def reading(self, found: EnvoyConfig) -> Reading:
-        """What came of reading an EnvoyConfig."""
+        """The result of reading an EnvoyConfig."""
         node, notes, key = found.spec.node_id, Notes(), found.metadata.key
         every = list(written.resources(found, notes))
         version = _version(every) if every or not notes.errors else ""
@@ -72,11 +73,11 @@ class Reader:
         return Reading(node, version, content, tuple(notes.errors), tuple(notes.warnings))
 
     def forget(self, key: NamespacedName) -> None:
-        """The EnvoyConfig is gone."""
+        """Forgets a deleted EnvoyConfig."""
         self._known.pop(key, None)
 
     def compared(self, every: Iterable[Written], before: _Values | None = None) -> _Values:
-        """The values of resources; those of before need not be compared again."""
+        """The values of resources; former values need not be compared again."""
         before, values = before or {}, _Values()
         named: _Named = {(type_, it.name): text for (type_, text), it in before.items()}
         for it in every:
@@ -100,7 +101,7 @@ class Reader:
 
 
 def _before(type_: ResourceType, text: str, known: _Parsed | None) -> Before | None:
-    """A value as it was read before; None if something was wrong with it."""
+    """A value as it was read before; None if it had errors."""
     if known is None or known.body is None or known.errors or known.warnings:
         return None
     message = messages.TYPES[TYPES[type_]]()
@@ -110,7 +111,7 @@ def _before(type_: ResourceType, text: str, known: _Parsed | None) -> Before | N
 
 
 def unread(found: EnvoyConfigRevision) -> Unread | None:
-    """The content of a revision; None if it is not what its version stands for."""
+    """The content of a revision; None if it does not match its version."""
     notes = Notes()
     version = _version(list(written.resources(found, notes)))
     is_whole = not notes.errors and version == found.spec.version

@@ -1,9 +1,9 @@
-"""Between the graph and the fleets of node IDs: what they are served, and what Envoys make of it.
+"""Connects the graph with the fleets of node IDs: publishes to them, and notes the results.
 
-What an EnvoyConfig comes to is written beside it, as a row; its revisions are an answer that is
-written down as a row, too, so that what Envoys have refused once stays refused. In a cluster they
-are objects, and the rows come from these (`contour.discovery`). Rows of what is heard come from a
-`Witness`, one for each fleet.
+The content of an EnvoyConfig is written as a row beside it. Its revisions are an answer that is
+also written as a row, so that what Envoys have refused once stays refused. In a cluster revisions
+are objects, from which the rows come (`contour.discovery`). Rows with the reports of Envoys come
+from a `Witness`, one for each fleet.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ from dag.rawconfig.claims import NodeKey
 
 
 class PublishNode(Protocol):
-    """Takes what the Envoys of a node ID are served, and which parts of that have changed."""
+    """Takes what the Envoys of a node ID are served, and the changed parts of it."""
 
     def __call__(
         self, key: NodeKey, found: Snapshot | None, changes: Iterable[PartChange]
@@ -51,7 +51,7 @@ class EnvoyConfigs:
         self._turned: list[tuple[NodeKey, Snapshot | None, Snapshot | None]] = []
 
     def take(self, key: NamespacedName, found: object) -> None:
-        """Writes what an EnvoyConfig comes to, or that it is gone."""
+        """Writes the content of an EnvoyConfig, or removes it."""
         if isinstance(found, EnvoyConfig):
             reading = self._reader.reading(found)
             self._engine.write(content.READINGS, key, reading)
@@ -62,7 +62,8 @@ class EnvoyConfigs:
             self._engine.write(content.READINGS, key, None)
 
     def note(self, change: Change) -> bool:
-        """Takes an answer that has changed; whether rows were written, so that there is more."""
+        """Takes a changed answer of the graph. Returns whether rows were written, so that settling
+        goes on."""
         if change.query is snapshot.snapshot:
             self.values.want(change.key, change.new.values if change.new else frozenset())
             self._turned.append((change.key, change.old, change.new))

@@ -1,4 +1,4 @@
-"""The tracked query behind what the Envoys of a node ID are sent: parts of xDS resources."""
+"""The tracked query for what the Envoys of a node ID are sent: parts of xDS resources."""
 
 from typing import NamedTuple
 
@@ -25,12 +25,12 @@ class Snapshot(NamedTuple):
     version: str
     parts: tuple[Change, ...]
     values: frozenset[SecretValue] = frozenset()
-    """The entries of Secrets that are served as they are."""
+    """The entries of Secrets that are served unchanged."""
 
 
 @query
 def snapshot(view: View, key: NodeKey) -> Snapshot | None:
-    """What the Envoys of a node ID are served; None if that is nothing."""
+    """What the Envoys of a node ID are served; None if nothing is."""
     found = view.ask(serving.served, key)
     if found is None:
         return None
@@ -54,7 +54,8 @@ def _parts(view: View, item: Item, edition: str) -> list[Change]:
 
 
 def _fixed(item: Fixed, edition: str) -> list[Change]:
-    """Of an extension's configuration, the content is a part of its own (`Resource.body`)."""
+    """The parts of a resource; the content of an extension's configuration is a part of its own
+    (`Resource.body`)."""
     name = Name(TYPES[item.type], item.name)
     if name.type_url != EXTENSION:
         return [Change(name, "", whole.part(item.body, edition))]
@@ -66,7 +67,7 @@ def _fixed(item: Fixed, edition: str) -> list[Change]:
 
 
 def _secret(view: View, item: FromSecret) -> bytes | None:
-    """The secret, inline; None while there is nothing to make it of."""
+    """The secret, inline; None while its values are missing."""
     if references.secret_refusal(view, item):
         return None
     result = secret_pb2.Secret(name=item.name)

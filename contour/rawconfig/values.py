@@ -1,7 +1,7 @@
-"""Which values of Secrets are named by what is written, and by what is served.
+"""Which values of Secrets the written and the served revisions need.
 
-Of the Secrets of a cluster only what is known to be needed is read (`contour.kubernetes.entries`),
-so whoever reads them is told of these.
+The provider keeps only those values of a cluster's Secrets that are known to be needed
+(`contour.kubernetes.entries`), so it is notified of these.
 """
 
 from collections import Counter, defaultdict
@@ -12,21 +12,21 @@ from dag.rawconfig.content import SecretValue
 
 
 def _nobody(_: NamespacedName, __: frozenset[str]) -> None:
-    """Does nothing: all values are read anyway."""
+    """Does nothing, where all values are read anyway."""
 
 
 class Values:
-    """The values that are wanted, each by one or several."""
+    """The wanted values, each with one or several users."""
 
     def __init__(self) -> None:
         self.on_change: Callable[[NamespacedName, frozenset[str]], None] = _nobody
-        """Takes a Secret of which other values are wanted than before, and the keys of all."""
+        """Takes a Secret whose wanted values have changed, and all wanted keys."""
         self._by_source: dict[Hashable, frozenset[SecretValue]] = {}
         self._counts = Counter[SecretValue]()
         self._keys: defaultdict[NamespacedName, set[str]] = defaultdict(set)
 
     def want(self, source: Hashable, found: frozenset[SecretValue]) -> None:
-        """Someone wants these values, and no others any more."""
+        """Sets which values a user wants."""
         before = self._by_source.pop(source, frozenset())
         if found:
             self._by_source[source] = found
@@ -39,13 +39,13 @@ class Values:
             self.on_change(secret, keys)
 
     def _add(self, value: SecretValue) -> bool:
-        """Whether nobody wanted it before."""
+        """Adds a user of a value. Returns whether it is the first one."""
         self._counts[value] += 1
         self._keys[value.secret].add(value.key)
         return self._counts[value] == 1
 
     def _remove(self, value: SecretValue) -> bool:
-        """Whether nobody wants it any more."""
+        """Removes a user of a value. Returns whether none is left."""
         self._counts[value] -= 1
         if self._counts[value]:
             return False

@@ -1,8 +1,9 @@
-"""What the Envoys of a node ID make of what they are served, on any replica, as rows.
+"""What the Envoys of a node ID accept and refuse, on any replica, as rows.
 
-A `Witness` hears the Envoys of this replica and tells the leader (`contour.envoyreports`); on the
-leader it hears what those of the other replicas say, too. A report of editions has the form of one
-of parts: a version is accepted like a listener, and refused like a part, once for each wording.
+A `Witness` gets the results of the Envoys of this replica and reports them to the leader
+(`contour.envoyreports`); on the leader it also gets those of the other replicas. A report about
+editions has the same form as one about parts: a version is accepted like a listener, and refused
+like a part, once for each error message.
 """
 
 from collections import Counter, OrderedDict
@@ -23,14 +24,15 @@ from dag.rawconfig.revisions import EditionKey, Heard
 
 _OWN = ""
 _EDITION = "edition"
-"""Stands for the type of a resource in reports."""
+"""The type of resource that stands for editions in reports."""
 
 _REMEMBERED = 16
-"""Versions of one fleet of which refusals are remembered here; taints are remembered elsewhere."""
+"""The number of versions of a fleet whose refusals are remembered here; taints are stored
+elsewhere."""
 
 
 class Witness(AckObserver):
-    """Of the Envoys of one node ID; `contour.envoyreports.report.Reports`."""
+    """The reports of the Envoys of one node ID; `contour.envoyreports.report.Reports`."""
 
     def __init__(
         self, key: NodeKey, fleet: Fleet, engine: Engine, settle_soon: Callable[[], None]
@@ -38,7 +40,7 @@ class Witness(AckObserver):
         self.fleet = str(NodeIdentity(*key))
         self._tell: Callable[[ReportDelta], None] = lambda _: None
         self.is_everyone: Callable[[], bool] = lambda: True
-        """Whether the Envoys of all replicas are heard here."""
+        """Whether the reports of all replicas arrive here."""
         self._key = key
         self._served = fleet
         self._engine = engine
@@ -73,7 +75,7 @@ class Witness(AckObserver):
             self._say()
 
     def connected(self, envoys: int, releases: Mapping[str, int] = NO_RELEASES) -> None:
-        """So many Envoys are connected to this replica."""
+        """Takes the number of Envoys that are connected to this replica."""
         self._say()
 
     def take(self, source: str, delta: ReportDelta) -> None:
@@ -88,7 +90,7 @@ class Witness(AckObserver):
             self.refresh()
 
     def refresh(self) -> None:
-        """Writes what is heard now."""
+        """Writes the rows for the present reports."""
         heard = self._heard()
         for version in heard.keys() | self._written:
             row = heard.get(version)
@@ -97,7 +99,7 @@ class Witness(AckObserver):
         self._settle_soon()
 
     def forget_version(self, version: str) -> None:
-        """A version counts as if it had never been served."""
+        """Forgets a version, as if it had never been served."""
         self._refusers.pop(version, None)
         self._taken.discard(version)
         for said in self._said.values():
@@ -105,7 +107,7 @@ class Witness(AckObserver):
         self._say()
 
     def forget(self) -> None:
-        """The fleet is gone, and with it what was heard of it."""
+        """Forgets all reports: the fleet is gone."""
         for version in self._written:
             self._engine.write(revisions.HEARD, EditionKey(*self._key, version), None)
 
@@ -126,7 +128,7 @@ class Witness(AckObserver):
         refusals: dict[PartKey, Refusal] = {}
         for version, words in self._refusers.items():
             counted = Counter(said for envoy, said in words.items() if envoy in envoys)
-            counted.update(dict.fromkeys(words.values(), 0))  # those that are gone have said it
+            counted.update(dict.fromkeys(words.values(), 0))  # refused by Envoys that are gone
             for said, count in counted.items():
                 part = blake2b(said.encode(), digest_size=8).hexdigest()
                 refusals[Name(_EDITION, version), part] = Refusal((), said, by=(("", count),))

@@ -1,7 +1,7 @@
-"""The resources of an EnvoyConfig as they are written, in either spelling.
+"""Reads the resources of an EnvoyConfig, in either spelling.
 
-`resources` is a list of objects; `envoyResources` has texts in JSON or YAML, by type. Values of
-secrets are never written down: they are taken from Secrets of the same namespace.
+`resources` is a list of objects; `envoyResources` has texts in JSON or YAML, by type. Secret values
+are never part of an EnvoyConfig: they are taken from Secrets of the same namespace.
 """
 
 import json
@@ -33,15 +33,15 @@ class Written(NamedTuple):
     path: str
     type: ResourceType
     canonical: str
-    """The same for equal content."""
+    """The canonical JSON, which is the same for equal content."""
     value: Raw
-    """Empty if it is made of something else."""
+    """The value; empty if the resource is made of another object."""
     source: FromSecret | FromSlices | None = None
 
 
 @dataclass(slots=True)
 class Notes:
-    """What is wrong, and what is ignored."""
+    """Errors, and ignored fields."""
 
     errors: list[Remark] = field(default_factory=list)
     warnings: list[Remark] = field(default_factory=list)
@@ -54,7 +54,7 @@ class _Refused(Exception):  # noqa: N818 (a decision, not a failure)
 
 
 def resources(found: EnvoyConfig | EnvoyConfigRevision, notes: Notes) -> Iterator[Written]:
-    """All that can be read."""
+    """All resources that can be read."""
     spec, namespace = found.spec, found.metadata.namespace
     if spec.resources is not None and spec.envoy_resources is None:
         yield from _of_list(namespace, spec.resources, notes)

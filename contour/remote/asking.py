@@ -1,8 +1,8 @@
-"""A conversation with a replica: its debug pages, by a port that is forwarded from its pod.
+"""Asks a replica for its debug pages, by a port that is forwarded from its pod.
 
-The port listens on the loopback interface of the pod, so whoever asks needs the right to create
-`pods/portforward` and nothing else; the replica needs no right at all. It is on no port of the
-machine where it is asked from, either: requests go over a pair of sockets.
+The port listens on the loopback interface of the pod, so the user only needs the right to create
+`pods/portforward`, and the replica needs no right at all. No port is opened on the user's machine
+either: requests go over a pair of sockets.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from kube.client import Client
 
 
 class Unanswered(Exception):  # noqa: N818 - it reads as what it is
-    """A replica has no answer for us: a line for whoever asked."""
+    """A replica has no answer; the text is one line for the user."""
 
     def __init__(self, message: str, status: int = 0) -> None:
         super().__init__(message)
@@ -60,7 +60,8 @@ class Conversation:
         return found
 
     async def version(self) -> dict[str, str]:
-        """Of its packages; empty if it is of a version that does not tell. Raises Unanswered."""
+        """The versions of its packages; empty if its release does not report them. Raises
+        Unanswered."""
         try:
             found = raw.mapping(await self.ask("version"))
         except Unanswered as error:
@@ -72,7 +73,7 @@ class Conversation:
 
 @asynccontextmanager
 async def opened(client: Client, of: Instance, replica: Replica) -> AsyncGenerator[Conversation]:
-    """A conversation with a replica of any version. Raises `errors.RequestError`."""
+    """Opens a conversation with a replica of any version. Raises `errors.RequestError`."""
     port = await instances.debug_port(client, of, replica)
     try:
         async with portforward.opened(client, replica.namespace, replica.pod, port) as connected:
@@ -86,15 +87,15 @@ async def opened(client: Client, of: Instance, replica: Replica) -> AsyncGenerat
 async def asked(
     client: Client, of: Instance, replica: Replica, name: str, question: str | None
 ) -> object:
-    """The answer of a replica that is of our version; raises likewise, or Unanswered."""
+    """The answer of a replica of our version. Raises `errors.RequestError` or Unanswered."""
     async with opened(client, of, replica) as conversation:
         await require_version(conversation)
         return await conversation.ask(name, question)
 
 
 async def require_version(conversation: Conversation) -> None:
-    """Raises Unanswered unless the replica is of our version: what it answers may mean something
-    else in another one."""
+    """Raises Unanswered unless the replica has our version, since answers of another version may
+    have another meaning."""
     ours = packages.versions()[packages.OURS]
     theirs = (await conversation.version()).get(packages.OURS, "an older version")
     if theirs != ours:

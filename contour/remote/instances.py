@@ -1,7 +1,7 @@
-"""The instances of a cluster and their replicas, as their pods tell: for commands on a laptop.
+"""Finds the instances of a cluster and their replicas by their pods, for commands on a laptop.
 
-An instance is known by the ContourConfiguration that its replicas follow; the arguments of their
-containers say which one that is, where their Lease is and on which port they are debugged.
+An instance is identified by the ContourConfiguration that its replicas follow; the arguments of
+their containers name it, and their Lease and debug port.
 """
 
 from collections import defaultdict
@@ -18,11 +18,12 @@ from kube.portforward import PODS
 from kube.resources import Resource
 
 LABELS = "app.kubernetes.io/part-of=contour,app.kubernetes.io/component=ingress-controller"
-"""Of the pods of replicas in our manifests and of the operator."""
+"""The labels of replicas' pods, in our manifests and those of the operator."""
 
 
 class NoInstance(Exception):  # noqa: N818 - it reads as what it is
-    """There is nobody to ask, or nobody that can be chosen: a line for whoever asked."""
+    """There is no instance or replica to ask, or several without a choice; the text is one line for
+    the user."""
 
 
 class Replica(NamedTuple):
@@ -44,7 +45,7 @@ class Instance(NamedTuple):
 
     namespace: str
     name: str
-    """Of its ContourConfiguration."""
+    """The name of its ContourConfiguration."""
     replicas: tuple[Replica, ...]
 
     @property
@@ -58,17 +59,17 @@ class Instance(NamedTuple):
 
 
 class Leader(NamedTuple):
-    """Whom to ask for what the whole instance knows."""
+    """The replica to ask for what the whole instance knows."""
 
     replica: Replica
     is_certain: bool
-    """Whether the Lease names it."""
+    """Whether the Lease names this replica."""
 
 
 async def every(client: Client, namespace: str = "") -> list[Instance]:
-    """All instances of a namespace, or of all that may be looked at; sorted.
+    """All instances of a namespace, or of all readable ones; sorted.
 
-    Raises NoInstance if the rights allow no look, and `errors.RequestError`.
+    Raises NoInstance if the user may read no pods, and `errors.RequestError`.
     """
     found: defaultdict[tuple[str, str], list[Replica]] = defaultdict(list)
     for pod in await _pods(client, namespace):
@@ -79,7 +80,7 @@ async def every(client: Client, namespace: str = "") -> list[Instance]:
 
 
 async def one(client: Client, namespace: str = "", name: str = "") -> Instance:
-    """The only instance, or the one that is named; raises likewise if that is not one."""
+    """The only instance, or the named one. Raises NoInstance if there is not exactly one."""
     where = f"in namespace {namespace}" if namespace else "in this cluster"
     instances = await every(client, namespace)
     found = [it for it in instances if name in {"", it.name}]
@@ -98,8 +99,8 @@ async def one(client: Client, namespace: str = "", name: str = "") -> Instance:
 
 
 async def leader(client: Client, of: Instance) -> Leader:
-    """The replica that leads, or a ready one if that cannot be told; raises NoInstance if no
-    replica is ready."""
+    """The leader, or a ready replica if the leader is not known. Raises NoInstance if no replica is
+    ready."""
     ready = [it for it in of.replicas if it.is_ready]
     if not ready:
         names = ", ".join(it.pod for it in of.replicas)
@@ -119,7 +120,7 @@ async def leader(client: Client, of: Instance) -> Leader:
 
 
 async def debug_port(client: Client, of: Instance, replica: Replica) -> int:
-    """Where a replica serves its debug pages: its configuration's, or its argument's."""
+    """The debug port of a replica, from its configuration or its arguments."""
     (kind,) = (it for it in IN_CLUSTERS if it.kind == "ContourConfiguration")
     resource = Resource(kind.group, kind.versions[0], kind.plural)
     try:
@@ -135,7 +136,8 @@ async def debug_port(client: Client, of: Instance, replica: Replica) -> int:
 
 
 _HOST_NAME = 63
-"""Characters of a pod's name that its host name has, with which a holder's name begins."""
+"""The length of a pod's host name, which is a prefix of the pod's name; a Lease holder's name
+begins with it."""
 
 
 async def _pods(client: Client, namespace: str) -> list[object]:
@@ -191,7 +193,7 @@ def _flags(arguments: list[str]) -> Iterator[tuple[str, str]]:
 
 
 async def _holder(client: Client, namespace: str, name: str) -> str:
-    """Who holds a Lease; empty if nobody does, or if it may not be read."""
+    """The holder of a Lease; empty if there is none, or if it may not be read."""
     try:
         found: object = await client.get(LEASES.path(namespace, name))
     except errors.Refused as error:

@@ -1,7 +1,7 @@
-"""What an instance reads of a cluster, read once with the rights of whoever asks.
+"""Reads the objects that an instance reads, once, with the rights of the user.
 
-The same collections, selected by the API server in the same way, and the same excerpts of objects
-as `contour serve` has; but nothing is followed, and what may not be read is said and left out.
+Collections, selectors and excerpts are the same as in `contour serve`; but nothing is watched, and
+what may not be read is reported and left out.
 """
 
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
     batch: Batch
     left_out: tuple[str, ...]
-    """What could not be read, a line for each collection."""
+    """A line for each collection that could not be read."""
 
 
 class Collected(NamedTuple):
@@ -42,7 +42,8 @@ class Collected(NamedTuple):
 
 
 async def read(client: Client, of: Instance | None) -> Found:
-    """All that an instance reads; without one, all that it might. Raises `errors.RequestError`."""
+    """All objects that an instance reads; without an instance, all that it might read. Raises
+    `errors.RequestError`."""
     objects, left_out = Objects(), list[str]()
     async for it in collections(client, of):
         if it.refusal:
@@ -55,8 +56,8 @@ async def read(client: Client, of: Instance | None) -> Found:
 async def collections(
     client: Client, of: Instance | None, without: frozenset[str] = frozenset()
 ) -> AsyncIterator[Collected]:
-    """Each collection that is served, as the API server has it, without some kinds. Raises
-    likewise."""
+    """Each served collection, as in the API server, without some kinds. Raises
+    `errors.RequestError`."""
     within = Scope(of.watched, of.namespace) if of is not None else Scope()
     discovery = Discovery(client, good_for=60.0)
     kinds = [it for it in IN_CLUSTERS if it.kind not in without]
@@ -81,7 +82,7 @@ async def collections(
 
 
 async def _listed(client: Client, of: Source, resource: Resource) -> AsyncIterator[Raw]:
-    """All objects, page by page; from the beginning and at once if a page expires."""
+    """All objects, page by page; if a page expires, all at once from the beginning."""
     for limit in (_PAGE, 0):
         path = resource.path(of.collection.namespace)
         wish = listing.Wish(path, of.collection.params, limit, LIST_TIMEOUT)
