@@ -1,9 +1,9 @@
-"""The local authorities of this user: made once, kept in files, good for few names only.
+"""The local authorities of this user: created once, kept in files, valid for few names only.
 
-An authority signs for the domains of the hosts that it was made for, and for no other name or
-address (RFC 5280, "Name Constraints"): who trusts it trusts it for nothing else, even if its key is
-stolen. A host of another domain gets another authority; all are in one bundle. Keys have mode 0600,
-and what others can read is not used.
+An authority can only sign for the domains of the hosts for which it was created (RFC 5280, "Name
+Constraints"), so clients trust it for nothing else, even if its key is stolen. A host of another
+domain gets another authority; all are in one bundle. Keys have mode 0600; a key that others can
+read is not used.
 """
 
 import fcntl
@@ -22,7 +22,7 @@ from provisioning.certificates import Authority
 
 LIFETIME = timedelta(days=5 * 365)
 _SPARE = timedelta(days=60)
-"""An authority that ends sooner signs no more."""
+"""An authority that expires sooner no longer signs."""
 
 
 def default_folder(environment: Mapping[str, str] = os.environ) -> Path:
@@ -38,7 +38,7 @@ def default_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 class Authorities:
-    """Those in one folder."""
+    """The authorities in one folder."""
 
     def __init__(self, folder: Path, manifests: Iterable[Path] = ()) -> None:
         """Raises RefusedError if the folder is among the manifests."""
@@ -74,7 +74,7 @@ class Authorities:
 
     @contextmanager
     def _locked(self) -> Generator[None]:
-        """Two runs at once must not each make an authority that the other one overwrites."""
+        """Holds a lock, so that two runs at once do not overwrite each other's authority."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self._folder / "lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -97,7 +97,7 @@ class Authorities:
         return pem.authorities(certificates_, keys=self._keys.read_bytes())
 
     def _write(self, found: tuple[Authority, ...]) -> None:
-        """The keys first: a key without a certificate is made anew, and harms nobody."""
+        """Writes keys first: a key without a certificate is harmless, and is created anew."""
         for path, content in ((self._keys, pem.keys(found)), (self.bundle, pem.bundle(found))):
             # Has mode 0600 from the beginning.
             descriptor, name = tempfile.mkstemp(dir=self._folder)
@@ -107,13 +107,13 @@ class Authorities:
 
 
 def domain(host: str) -> str:
-    """The domain whose names an authority may sign that is made for a host: the one around it."""
+    """The domain for which the authority of a host may sign: its parent domain."""
     _, _, rest = host.partition(".")
     return rest if "." in rest or host.startswith("*.") else host
 
 
 def is_usable(authority: Authority, hosts: Iterable[str], now: datetime) -> bool:
-    """Whether an authority can sign, holds for a while, and may sign for all of these hosts."""
+    """Whether an authority can sign, is valid for a while, and may sign for all of these hosts."""
     given = authority.certificate
     if authority.key is None or not given.not_valid_before_utc <= now:
         return False

@@ -1,8 +1,8 @@
-"""Keeps a Secret for each host that wants TLS and whose Secret no file defines.
+"""Keeps a Secret for each TLS host whose Secret no file defines.
 
-It stands between the provider and the instance: each batch comes out with the events of the Secrets
-that follow from it. A Secret that a file defines wins, from that batch on, and when it is gone ours
-is there again. A change costs the Secrets that it concerns.
+It is between the provider and the instance, and adds to each batch the events of the resulting
+Secrets. A Secret in a file takes precedence from its batch on; when it is gone, ours is used again.
+The cost of a change depends only on the Secrets that it concerns.
 """
 
 import base64
@@ -24,7 +24,7 @@ RENEWED_AFTER = timedelta(days=30)
 _SECRET = KINDS["", "Secret"]
 
 Tell = Callable[[str], None]
-"""Is told for which hosts certificates were made, and for which not."""
+"""Reports for which hosts certificates were made, and for which not."""
 
 
 def utc() -> datetime:
@@ -49,7 +49,7 @@ class Keeper:
         self._made: dict[NamespacedName, tuple[frozenset[str], datetime]] = {}
 
     def completed(self, batch: Batch) -> Batch:
-        """The batch, and the Secrets that follow from it."""
+        """The batch with the resulting Secrets."""
         concerned: set[NamespacedName] = set()
         for event in batch.events:
             concerned |= self._note(event)
@@ -64,11 +64,12 @@ class Keeper:
         return Batch(tuple(self._kept(sorted(due))), {})
 
     def _is_old(self, made: datetime) -> bool:
-        """Also where the clock was set back, to before the certificate is valid."""
+        """Whether a certificate has to be replaced, also if the clock was set back to before it is
+        valid."""
         return not timedelta() <= self._now() - made < RENEWED_AFTER
 
     def _note(self, event: Event) -> set[NamespacedName]:
-        """Notes what an object wants; the Secrets that this concerns."""
+        """Notes what an object wants. Returns the Secrets that this concerns."""
         if event.kind is _SECRET:
             (self._defined.discard if event.object is None else self._defined.add)(event.key)
             return {event.key}
@@ -97,7 +98,7 @@ class Keeper:
                 yield Event(_SECRET, key, None)
 
     def _new(self, key: NamespacedName, hosts: frozenset[str]) -> Iterator[Event]:
-        """A new certificate; where none can be made, what there was stays, and that is told."""
+        """A new certificate; if none can be made, the former one stays, which is reported."""
         try:
             yield Event(_SECRET, key, self._secret(key, hosts))
         except errors.RefusedError as error:

@@ -1,4 +1,4 @@
-"""For which hosts an object wants a certificate, and in which Secret. Pure."""
+"""The hosts for which an object needs a certificate, and the Secret for it. Pure."""
 
 from collections.abc import Iterator
 
@@ -11,11 +11,11 @@ from dag.references import delegation
 from dag.values import hostnames
 
 Wanted = tuple[NamespacedName, frozenset[str]]
-"""A Secret, and the hosts that its certificate is for; perhaps none that are known."""
+"""A Secret, and the hosts for its certificate, which may be none."""
 
 
 def wanted(found: object) -> Iterator[Wanted]:
-    """The Secrets for TLS that an object refers to, whether or not they are there."""
+    """The TLS Secrets to which an object refers, whether or not they exist."""
     match found:
         case HTTPProxy():
             yield from _of_httpproxy(found)

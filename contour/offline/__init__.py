@@ -1,1 +1,2 @@
-"""Manifests without an instance: what a controller would do with them, and what they lack."""
+"""Processes manifests without an instance: what a controller would do with them, and what they
+lack."""

@@ -9,8 +9,8 @@ from crds.records import replace
 def applied(before: Batch, manifests: Batch, now: datetime) -> Batch:
     """The objects of a cluster as they would be after `kubectl apply` of some manifests.
 
-    What is there keeps its identity and its age, on which precedence depends; what is new is
-    created now.
+    Existing objects keep their identity and age, on which precedence depends; new ones are created
+    now.
     """
     known = {(it.kind.kind, it.key): it for it in before.events}
     events = dict(known)

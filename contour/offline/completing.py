@@ -1,8 +1,8 @@
-"""What manifests refer to and do not have: objects in their place, for `contour translate`.
+"""Adds objects to which manifests refer and which they lack, for `contour translate`.
 
-So that a single route can be looked at. Added are the GatewayClass of a Gateway, the Gateway of a
-route with a listener that takes it, and Services with the ports that are referred to. What is there
-is never changed, and nothing is added that permits something: no ReferenceGrant, no Secret.
+It allows translating a single route. It adds the GatewayClass of a Gateway, the Gateway of a route
+with a suitable listener, and Services with the ports that are referred to. Existing objects are
+never changed, and nothing is added that permits something: no ReferenceGrant, no Secret.
 """
 
 import dataclasses
@@ -48,12 +48,12 @@ class Completed(NamedTuple):
 
     batch: Batch
     added: tuple[str, ...]
-    """What was added, sorted, such as `Service default/web`."""
+    """The added objects, sorted, such as `Service default/web`."""
 
 
 def completed(batch: Batch, controller_name: str | None) -> Completed:
-    """The manifests, and what they refer to and do not have. `controller_name`: that of the command
-    line, which wins over that of a ContourConfiguration."""
+    """The manifests with the missing objects to which they refer. `controller_name`: from the
+    command line; it takes precedence over a ContourConfiguration."""
     present = {(it.kind.kind, it.key) for it in batch.events if it.object is not None}
     # In this order: a Gateway that was added needs a class as well.
     made = [*_made("Service", _services(batch)), *_made("Gateway", _gateways(batch))]
@@ -86,7 +86,7 @@ def _services(batch: Batch) -> Mapping[NamespacedName, Service]:
 
 
 def _backend(found: object, namespace: str) -> tuple[NamespacedName, ServicePort] | None:
-    """The Service port that a reference is to; None if it is to something else."""
+    """The Service port to which a reference points; None if it points to something else."""
     match found:
         case BackendObjectReference(group="", kind="Service", port=int(port)):
             key = NamespacedName(found.namespace or namespace, found.name)
@@ -94,7 +94,7 @@ def _backend(found: object, namespace: str) -> tuple[NamespacedName, ServicePort
         case ProxyService():
             return NamespacedName(namespace, found.name), ServicePort(port=found.port)
         case IngressServiceBackend():
-            # Which number a name stands for is not known; it only has to be one.
+            # The number of a named port is not known; any will do.
             port = found.port.number or 80
             key = NamespacedName(namespace, found.name)
             return key, ServicePort(name=found.port.name, port=port)
@@ -103,7 +103,7 @@ def _backend(found: object, namespace: str) -> tuple[NamespacedName, ServicePort
 
 
 def _distinct(found: set[ServicePort]) -> tuple[ServicePort, ...]:
-    """Sorted, each with a name of its own, as Kubernetes asks of several ports."""
+    """The ports, sorted, each with a unique name, as Kubernetes requires of several ports."""
     every = sorted(found, key=lambda it: (it.port, it.protocol, it.name))
     return tuple(
         it if it.name else replace(it, name=f"{it.protocol.lower()}-{it.port}") for it in every
@@ -154,7 +154,7 @@ def _classes(
 
 
 def _controller_name(batch: Batch) -> str:
-    """That of a ContourConfiguration, or Contour's."""
+    """The controller name of a ContourConfiguration, or Contour's default."""
     for it in batch.events:
         if isinstance(it.object, ContourConfiguration) and it.object.spec.gateway is not None:
             return it.object.spec.gateway.controller_name or DEFAULT_CONTROLLER_NAME
@@ -166,7 +166,7 @@ def _metadata(key: NamespacedName) -> ObjectMeta:
 
 
 def _within(found: object) -> Iterator[object]:
-    """All models within a model, and itself."""
+    """A model and all models within it."""
     if (several := shape.items(found)) is not None:
         for it in several:
             yield from _within(it)

@@ -1,8 +1,8 @@
-"""Manifests in, everything the controller would do out: for `contour translate`, without a server.
+"""Renders everything that the controller would do with manifests, for `contour translate`.
 
-The same controller as online; only the fleets are plain collections here. Acceptance by Envoy is
-assumed. Private keys never leave, nor does what else Envoy's definitions call sensitive, such as
-API keys and passwords: they are replaced before anything is shown.
+The controller is the same as in an instance; only the fleets are plain collections here. Acceptance
+by Envoy is assumed. Private keys, and all other values that Envoy's definitions mark as sensitive,
+such as API keys and passwords, are replaced before anything is shown.
 """
 
 from collections import defaultdict
@@ -57,7 +57,7 @@ class Fleets:
     def publish_node(
         self, key: NodeKey, found: Snapshot | None, changes: Iterable[resources.Change]
     ) -> None:
-        """Takes the changed parts of what a node ID is served: a fleet by the name of its URI."""
+        """Takes the changed parts of a node ID, whose fleet is named by its URI."""
         name = str(NodeIdentity(*key))
         if found is None:
             self.by_name.pop(name, None)
@@ -67,8 +67,8 @@ class Fleets:
     def shown(self, fleet: str, *, every: bool = True) -> dict[str, list[dict[str, Any]]]:
         """The protobuf JSON mapping of a fleet's resources, by section, sorted by name.
 
-        `every`: with the RouteConfigurations that have no hosts, and the scopes that lead there. A
-        listener has hundreds of these.
+        `every`: with the hundreds of RouteConfigurations of a listener that have no hosts, and the
+        scopes that lead to them.
         """
         held = self.by_name.get(fleet, {})
         if not every:
@@ -86,7 +86,7 @@ class Fleets:
 def _is_empty(
     resource: resources.Resource, held: Mapping[resources.Name, resources.Resource]
 ) -> bool:
-    """Whether it is a RouteConfiguration of a head alone, or a scope that leads to one."""
+    """Whether it is a RouteConfiguration with nothing but a head, or a scope that leads to one."""
     if resource.name.type_url == resources.SCOPE:
         table = getattr(_parsed(resource), "route_configuration_name")  # noqa: B009 — no stubs
         led = held.get(resources.Name(resources.ROUTE, table))
@@ -109,14 +109,14 @@ def _shown(resource: resources.Resource) -> dict[str, Any]:
 
 
 def _ordered(of: Descriptor | None, value: Raw) -> Raw:
-    """The JSON of a message with its maps sorted, since protobuf has them in another order each
-    time, and without what is sensitive."""
+    """The JSON of a message with sorted maps, since protobuf changes their order each time, and
+    without sensitive values."""
     fields = parsing.fields_of(of) if of is not None else {}
     if "@type" in value:
         inner = definitions.of(str(value["@type"]).rpartition("/")[2])
         rest = {key: it for key, it in value.items() if key != "@type"}
         return {"@type": value["@type"], **_ordered(inner, rest)}
-    # What has no fields by these names is a Struct, which is a map as well.
+    # A message without fields of these names is a Struct, which is a map, too.
     every = value.items() if value.keys() <= fields.keys() else sorted(value.items())
     return {key: _ordered_field(fields.get(key), it) for key, it in every}
 
@@ -136,7 +136,7 @@ def _ordered_field(field: FieldDescriptor | None, value: object) -> object:
 
 
 def _redacted(value: object) -> object:
-    """The same form without any of its texts."""
+    """The same structure, with all texts replaced."""
     if is_list(value):
         return [_redacted(it) for it in value]
     if is_mapping(value):
