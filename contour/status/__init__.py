@@ -1,1 +1,1 @@
-"""What users are told: statuses as Kubernetes knows them, and as a table for people."""
+"""What users are told: statuses of Kubernetes objects, and a table for people."""

@@ -1,8 +1,8 @@
-"""Where clients reach what is served, as statuses tell it: of Ingress, HTTPProxy and Gateway.
+"""The addresses for clients in the statuses of Ingress, HTTPProxy and Gateway.
 
-The configuration names the addresses (`spec.ingress.statusAddress`), or the load balancer of
-Envoy's Service has them in its status. Upstream writes the same into Ingress and HTTPProxy; a
-Gateway has a shape of its own ("GatewayStatusAddress").
+The configuration names the addresses (`spec.ingress.statusAddress`), or they come from the load
+balancer status of Envoy's Service. Upstream writes the same into Ingress and HTTPProxy; a Gateway
+has a format of its own ("GatewayStatusAddress").
 """
 
 import ipaddress
@@ -14,27 +14,27 @@ from dag import statuses
 
 
 class Address(NamedTuple):
-    """One of the two is empty."""
+    """An address; one of the two fields is empty."""
 
     ip: str = ""
     hostname: str = ""
 
 
 def addresses(configured: str, service_status: Raw | None) -> tuple[Address, ...]:
-    """Those that are configured, separated by commas; else those of the Service."""
+    """The configured addresses, separated by commas; else those of the Service."""
     named = [it.strip() for it in configured.split(",")]
     found = [_of(it) for it in named if it] or list(_assigned(service_status))
     return tuple(dict.fromkeys(found))
 
 
 def load_balancer(found: Iterable[Address]) -> Raw:
-    """As a Service, an Ingress and an HTTPProxy tell it."""
+    """The addresses in the format of a Service, an Ingress and an HTTPProxy."""
     entries = [{"ip": it.ip} if it.ip else {"hostname": it.hostname} for it in found]
     return {"ingress": entries} if entries else {}
 
 
 def of_gateway(found: Iterable[Address]) -> tuple[statuses.Address, ...]:
-    """As a Gateway tells it, and its rules read it."""
+    """The addresses in the format of a Gateway, which its rules read."""
     return tuple(
         statuses.Address("IPAddress", it.ip) if it.ip else statuses.Address("Hostname", it.hostname)
         for it in found
@@ -42,7 +42,8 @@ def of_gateway(found: Iterable[Address]) -> tuple[statuses.Address, ...]:
 
 
 def assigned_to_gateway(status: object) -> Iterable[Address]:
-    """Those that another controller tells of its Gateway; names that only it knows are left out."""
+    """The addresses in the status of another controller's Gateway, without types that only that
+    controller knows."""
     for it in map(mapping, items(at(status, "addresses"))):
         value = it.get("value")
         if it.get("type", "IPAddress") in _TYPES and isinstance(value, str) and value:

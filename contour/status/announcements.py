@@ -1,12 +1,12 @@
-"""What goes wrong with an object and what is right again: as Events, by the leader.
+"""Events about objects, by the leader: new problems, and that all are solved.
 
-What a status says is told when it has been written, so only what has changed is: a leader that
-starts where ten thousand statuses stand as they should tells nothing. Of an object with many
-problems the first few are told, and how many there are. An Ingress has no conditions, and a version
-that cannot be read has no status of its own: these problems have no other place, so they are told
-again from time to time, or they would be forgotten with their Event. The same holds for a Service
-whose resources gRPC applications refuse. Of Secrets nothing is told, as
-those who use one are. How many Events there may be is the recorder's matter (`kube.events`).
+Problems in a status are reported when the status has been written, so only changes are: a new
+leader that finds ten thousand correct statuses sends no Event. Of an object with many problems the
+first few are reported, and the number of the others. An Ingress has no conditions, and a version
+that cannot be read has no status: these problems are in no status, so their Events are repeated
+from time to time, because Events expire. The same holds for a Service whose resources gRPC
+applications refuse. There are no Events for Secrets, but for the objects that use them.
+`kube.events` limits the number of Events.
 """
 
 import asyncio
@@ -26,30 +26,31 @@ TOLD_AGAIN = 1800.0  # seconds; the API server forgets Events after an hour
 
 Record = Callable[[Occurrence], None]
 Uid = Callable[[ObjectRef], str]
-"""Of an object; empty if there is none."""
+"""The uid of an object; empty if it does not exist."""
 
 
 class Announcements:
-    """What has been told of each object in this term."""
+    """The problems that were reported in this term, by object."""
 
     def __init__(self, board: Board, record: Record, uid: Uid) -> None:
         self._board = board
         self._record = record
         self._uid = uid
         self._standing: dict[ObjectRef, frozenset[Occurrence]] = {}
-        self._troubles: dict[ObjectRef, tuple[Trouble, ...]] = {}  # as statuses have told them
+        self._troubles: dict[ObjectRef, tuple[Trouble, ...]] = {}  # as in the written statuses
         self._is_running = False
 
     def notice(self, subjects: Iterable[ObjectRef]) -> None:
-        """What there is to tell of these may have changed."""
+        """The problems of these objects may have changed."""
         if self._is_running:
             for it in subjects:
                 self._tell(it)
 
     def written(self, subject: ObjectRef, outcome: Outcome) -> None:
-        """The turn of a status is over; what stands there already was told before.
+        """Takes a processed status. Problems that were already in the status have been reported
+        before.
 
-        Whoever writes statuses leads, also before everything else of a term has begun.
+        Only a leader writes statuses, so this works even before `run` has begun.
         """
         before, uid = self._troubles.pop(subject, ()), self._uid(subject)
         if not uid:
@@ -66,7 +67,8 @@ class Announcements:
             self._record(_occurrence(subject, uid, "Normal", _SOLVED))
 
     async def run(self) -> None:
-        """For one term; all that stands is told at its start, and again and again."""
+        """Runs for one term; problems without a status are reported at its start, and again from
+        time to time."""
         self._is_running = True
         try:
             while True:
@@ -103,7 +105,7 @@ class Announcements:
 
 
 MOST_AT_ONCE = 5
-"""Events of one status."""
+"""The most Events for one status."""
 
 _SOLVED = Trouble(Contour.Valid.value, "all problems are solved")
 
@@ -117,7 +119,7 @@ def _bounded(found: Sequence[Trouble]) -> Sequence[Trouble]:
 
 
 def _told(found: statuses.Status | None) -> tuple[statuses.SubCondition, ...]:
-    """What has no place in the status itself."""
+    """The problems that have no place in the status itself."""
     if not isinstance(found, statuses.EventStatus):
         return ()
     return (*found.problems, *found.warnings)

@@ -1,7 +1,7 @@
-"""What an object's status is to say, ready to be merged into the one that stands there.
+"""Our part of an object's status, ready to be merged into the stored one.
 
-For the writer, who asks when it is about to write: so the newest answer is the only one. An answer
-names the version of the object that it was computed from, which `observedGeneration` repeats.
+The writer asks for it just before it writes, so it always gets the newest answer. An answer has the
+generation of the object from which it was computed, for `observedGeneration`.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -24,11 +24,12 @@ class Answer(NamedTuple):
 
 
 Generation = Callable[[ObjectRef], int | None]
-"""The version of an object that the graph has judged last; None: it has no such object."""
+"""The generation of an object that the graph has judged last; None: the graph has no such
+object."""
 
 
 class Answers:
-    """What the board says, with what only a cluster knows: versions and addresses."""
+    """The statuses of the board, with the generations and addresses of a cluster."""
 
     def __init__(self, board: Board, generation: Generation) -> None:
         self._board = board
@@ -36,25 +37,25 @@ class Answers:
         self._addresses: tuple[Address, ...] = ()
 
     def __call__(self, subject: ObjectRef, newest: int) -> Answer | None:
-        """None: it is gone, or nothing of its status is ours."""
+        """Our part of a status; None: the object is gone, or nothing of its status is ours."""
         if not _KINDS[subject.kind].has_status:
             return None
         generation = self._generation(subject)
         if generation is None:
             return None
         if self._board.faults(subject):
-            generation = newest  # which was refused: it is told so, and an older one serves
+            generation = newest  # it was refused, and the status says so; an older one is served
         told = self._board.told.get(subject)
         if told is not None:
             return Answer(self._status(subject, told, generation), generation)
-        # What has left our scope keeps what it was told, except that nobody speaks for a parent
-        # that is no more.
+        # An object that has left our scope keeps its status, except for entries of parents that no
+        # longer exist.
         entries = "parents" if subject.kind in _ROUTES else "ancestors"
         is_entered = subject.kind in _ROUTES | _POLICIES
         return Answer({entries: []}, generation) if is_entered else None
 
     def relocate(self, found: Iterable[Address]) -> Collection[ObjectRef]:
-        """Takes where clients reach what is served; the objects that tell of it."""
+        """Takes the addresses for clients. Returns the objects whose statuses contain them."""
         found = tuple(found)
         if found == self._addresses:
             return ()
@@ -69,7 +70,7 @@ class Answers:
             case "HTTPProxy":
                 return {**rendered, "loadBalancer": load_balancer(self._addresses)}
             case _ if isinstance(told, statuses.ContourStatus):
-                # The schemas of the other kinds have conditions alone.
+                # The schemas of the other kinds only have conditions.
                 return {"conditions": rendered["conditions"]}
             case _:
                 return rendered

@@ -1,8 +1,8 @@
-"""The board: what every object and every file is told right now, and how that reads in one line.
+"""The board: the present status of every object, the complaints about files, and one row for each.
 
-`contour status` shows it as a table, `contour translate --to status` as a stream of objects. It
-is fed with changes, so it never walks the world; a listing sorts what there is. How a status reads
-is `rows`; why an object has no status is `unserved`.
+`contour status` shows it as a table, `contour translate --to status` as a stream of objects. It is
+updated with changes, so it never walks all objects; only a listing does. Elsewhere: the text of a
+row (`rows`), and why an object has no status (`unserved`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,16 +23,16 @@ KEPT = "newest version refused"
 
 
 class Remark(NamedTuple):
-    """What was said of the newest version of an object before any rule saw it."""
+    """A remark about the newest version of an object, made before any rule saw it."""
 
     severity: Literal["error", "warning"]  # an error: the version was not taken
     message: str
     complaint: Complaint | None = None
-    """What the provider said, if it was the provider."""
+    """The complaint of the provider, if the remark comes from it."""
 
     @property
     def told(self) -> Told:
-        """The same as a part of a row."""
+        """The remark as a part of a row."""
         it = self.complaint
         if it is None:
             return rows.of_text(self.message, self.severity)
@@ -48,19 +48,19 @@ class Board:
     told: dict[ObjectRef, statuses.Status] = field(default_factory=dict)
     remarks: dict[ObjectRef, dict[str, tuple[Remark, ...]]] = field(default_factory=dict)
     files: dict[ManifestSource, tuple[Complaint, ...]] = field(default_factory=dict)
-    """What is wrong with files, and documents of kinds that are not read."""
+    """Complaints about files, and about documents of kinds that are not read."""
     unread: set[ObjectRef] = field(default_factory=set)
-    """Objects of which no version could be read, but to what they are attached."""
+    """Objects of which no version could be read, except for what they are attached to."""
 
     def put(self, subject: ObjectRef, found: statuses.Status | None) -> None:
-        """Notes what an object is told, or that it is gone."""
+        """Sets the status of an object; None: the object is gone."""
         if found is None:
             self.told.pop(subject, None)
         else:
             self.told[subject] = found
 
     def remark(self, subject: ObjectRef, source: str, remarks: tuple[Remark, ...]) -> None:
-        """Replaces what one source remarks on an object."""
+        """Replaces the remarks of one source about an object."""
         if remarks:
             self.remarks.setdefault(subject, {})[source] = remarks
         elif subject in self.remarks:
@@ -73,7 +73,7 @@ class Board:
         (self.unread.add if is_unread else self.unread.discard)(subject)
 
     def complain(self, place: ManifestSource, complaints: tuple[Complaint, ...]) -> None:
-        """Replaces what is wrong with a file, or with the documents of a kind."""
+        """Replaces the complaints about a file, or about the documents of a kind."""
         if complaints:
             self.files[place] = complaints
         else:
@@ -90,7 +90,7 @@ class Board:
             yield self.row(subject)
 
     def file_rows(self) -> Iterator[Row]:
-        """One row for each file with a fault that is not told of an object, sorted."""
+        """One row for each file with complaints that belong to no object, sorted."""
         found: dict[str, list[Told]] = {}
         for complaints in self.files.values():
             for it in complaints:
@@ -99,7 +99,7 @@ class Board:
             yield Row(_of_file(file), rows.worst(told), rows.of_count(told), tuple(told))
 
     def row(self, subject: ObjectRef) -> Row:
-        """How an object fares; "ok" if nothing is known of it."""
+        """The row of an object; "ok" if nothing is known about it."""
         found = self.told.get(subject)
         state, summary, told = rows.judged(found)
         remarks = [it.told for of in self.remarks.get(subject, {}).values() for it in of]
@@ -114,7 +114,7 @@ class Board:
     def objects(self, generations: dict[ObjectRef, int]) -> Iterator[tuple[ObjectRef, Raw]]:
         """Every object that gets a status, as a Kubernetes object without its specification.
 
-        An object of which no version could be taken is among them; its `problems` say why.
+        An object without a valid version is among them; its `problems` say why.
         """
         refused = {it for it in self.remarks if it.kind in _KINDS and self.faults(it)}
         for subject in sorted(self.told.keys() | refused):
@@ -139,12 +139,12 @@ class Board:
 
 
 def _is_said(message: str, told: Iterable[Told]) -> bool:
-    """The status says it already."""
+    """Whether the status already contains a message."""
     return any(message in it.text for it in told)
 
 
 def _is_placed(told: Told, said: Iterable[Told]) -> bool:
-    """A remark says the same, and in which line of which file."""
+    """Whether a remark says the same, with its file and line."""
     rest = told.text.partition(": ")[2]
     return bool(rest) and any(it.text.endswith(f": {rest}") or it.text in rest for it in said)
 

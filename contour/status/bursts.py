@@ -1,28 +1,28 @@
-"""When so much changes at once that serving it comes first, and telling of it after.
+"""Bursts of changes, in which serving comes first, and statuses later.
 
-Who applies ten thousand objects wants them served; each write of a status takes the API server's
-time from the writes of the user. So statuses wait until it is quiet for a moment, but never long.
-Times are those of one clock, given by the caller.
+A user who applies ten thousand objects wants them served; each status write takes time of the API
+server from the user's writes. So statuses wait until there is a moment without changes, but never
+for long. The caller passes the time, of one clock.
 """
 
 
 class Bursts:
-    """Counts changes, and says until when to wait."""
+    """Counts changes, and decides how long statuses wait."""
 
     moment = 0.25
     """Seconds."""
     many = 50
-    """Changes in a moment. More are a burst."""
+    """The number of changes in a moment above which there is a burst."""
     longest = 12.0
     """Seconds that a burst may hold statuses back."""
 
     def __init__(self) -> None:
-        self._since = self._last = float("-inf")  # of the changes that follow one another
+        self._since = self._last = float("-inf")  # of the changes in a row
         self._began: float | None = None
         self._count = 0
 
     def note(self, changes: int, now: float) -> None:
-        """So many objects have changed."""
+        """Takes the number of objects that have changed."""
         if now - self._last > self.moment:
             self._began, self._count, self._since = None, 0, now
         elif now - self._since > self.moment:
@@ -33,7 +33,7 @@ class Bursts:
 
     @property
     def held_until(self) -> float:
-        """Long ago, if nothing holds statuses back."""
+        """The time until which statuses wait; in the past if they do not."""
         if self._began is None:
             return float("-inf")
         return min(self._last + self.moment, self._began + self.longest)

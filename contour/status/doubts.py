@@ -1,9 +1,9 @@
-"""What a new leader does not tell yet: what depends on Envoys of which it has not heard.
+"""Statuses that a new leader holds back, because they depend on Envoys that have not reported yet.
 
-A leader learns from the other replicas what their Envoys say, and that takes a moment after it has
-come to lead. Until then it must not take back what its predecessor said for such a reason: that a
-Gateway is programmed, or that Envoy refuses a version of an object. Everything else is told at
-once, such as what users changed while nobody led.
+A leader gets the reports about their Envoys from the other replicas, which takes a moment after its
+election. Until then it must not revoke statuses that its predecessor wrote because of such reports:
+that a Gateway is programmed, or that Envoy refuses a version of an object. All other statuses are
+written at once, such as those of objects that users changed while there was no leader.
 """
 
 from contour.status import merging
@@ -11,7 +11,7 @@ from contour.status.merging import Stored, Voice
 from crds.meta import ObjectRef
 
 _DEPEND = frozenset({"Gateway"})
-"""Kinds whose status says what Envoys have, of whatever version."""
+"""Kinds whose status depends on Envoys, whatever the generation."""
 _SPEAK_OF_ENVOYS = frozenset({"ContourConfiguration"})
 """Kinds whose warnings may be about Envoys."""
 _AS_IF_REFUSED = frozenset(
@@ -22,13 +22,13 @@ _AS_IF_REFUSED = frozenset(
         ("CacheOutOfSync", "True"),
     }
 )
-"""Conditions that an object has when Envoy refuses something of it (`dag.refusals`)."""
+"""Conditions that an object has if Envoy refuses a part of it (`dag.refusals`)."""
 
 
 def depends_on_envoys(subject: ObjectRef, stored: Stored, generation: int, voice: Voice) -> bool:
-    """Whether Envoys that are yet to be heard may be the reason for what stands there.
+    """Whether Envoys that have not reported yet may be the reason for the stored status.
 
-    What was told of an older generation is outdated, whatever the reason.
+    A status of an older generation is outdated, whatever the reason.
     """
     if subject.kind in _DEPEND:
         return True

@@ -1,7 +1,8 @@
 """Services without a ready endpoint, for the objects that lead to them.
 
-For the command line alone: endpoints come and go, and a status that followed them would be written
-with each. The answers of the graph are looked at, so a Service to which nothing is routed is none.
+They are shown on the command line only: endpoints change often, and a status with them would be
+written each time. They are read from the answers of the graph, so only Services with routes are
+included.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,8 @@ from dag.warnings import uses
 
 
 def told(engine: Engine, subject: ObjectRef) -> Iterator[Told]:
-    """For an object that is served, or a Service: what has no ready endpoint."""
+    """The Services without a ready endpoint, for an object that is served, or the Service
+    itself."""
     names = [subject.key] if subject.kind == "Service" else uses.services(engine, subject)
     for name in names:
         if _is_idle(engine, name):

@@ -1,8 +1,8 @@
-"""Every object and every file that is known, in one listing: for the command line.
+"""Lists every known object and file, for the command line.
 
-Beside what the board has: objects that are for another controller, files that cannot be read, and,
-if they are asked for, the objects that have no status of their own (Services, Secrets …). A listing
-walks all of them; it is made when somebody asks.
+In addition to the board it lists objects for other controllers, files that cannot be read and, on
+request, objects without a status of their own (Services, Secrets …). A listing walks all objects,
+and is made on request only.
 """
 
 from collections.abc import Iterator
@@ -21,19 +21,19 @@ from dag.gateway import routes
 
 
 def listed(board: Board, engine: Engine, locate: Locate, *, every: bool = False) -> list[Row]:
-    """The rows, sorted: those of files first."""
+    """The rows, sorted, files first."""
     found = (it for it in steps(board, engine, every=every) if it is not None)
     return [it.located(locate) for it in sorted(found, key=order)]
 
 
 def order(found: Row) -> tuple[bool, str, str, str]:
-    """What rows are sorted by."""
+    """The sort key of rows."""
     return subjects.order(*found.subject)
 
 
 def steps(board: Board, engine: Engine, *, every: bool) -> Iterator[Row | None]:
-    """The rows in no order, found step by step, without their places; None where a step finds none.
-    `every`: also of objects without a status of which nothing is told.
+    """The rows, unsorted and without places, made step by step; None where a step finds none.
+    `every`: including objects without a status or a problem.
     """
     yield from board.file_rows()
     for it in known(board, engine):
@@ -45,7 +45,7 @@ def steps(board: Board, engine: Engine, *, every: bool) -> Iterator[Row | None]:
 
 
 def known(board: Board, engine: Engine) -> Iterator[ObjectRef | None]:
-    """Every object, in no order, found step by step; None where a step finds none."""
+    """Every object, unsorted, found step by step; None where a step finds none."""
     for kind, of_kind in tables.BY_KIND.items():
         yield from (ObjectRef(kind, *key) for key, _ in engine.rows(of_kind))
     found: set[ObjectRef] = set()
@@ -57,12 +57,12 @@ def known(board: Board, engine: Engine) -> Iterator[ObjectRef | None]:
 
 
 def plain(found: list[Row]) -> list[shown.Row]:
-    """The same as plain data, for JSON."""
+    """The rows as plain data, for JSON."""
     return [rows.plain(it) for it in found]
 
 
 def row(board: Board, engine: Engine, subject: ObjectRef) -> Row:
-    """How one object fares, whether or not it is for this controller."""
+    """The row of one object, whether or not it is for this controller."""
     found = board.row(subject)
     idle_ones = tuple(idle.told(engine, subject)) if subject.kind in _LEADING else ()
     if idle_ones:
@@ -79,6 +79,6 @@ def row(board: Board, engine: Engine, subject: ObjectRef) -> Row:
 
 
 _LEADING = frozenset({"Service", "HTTPProxy", "Ingress", *routes.KINDS})
-"""What leads to endpoints."""
+"""Kinds that lead to endpoints."""
 
 _TELLING = frozenset(it.kind for it in KINDS.values() if it.has_status)

@@ -1,12 +1,13 @@
-"""What becomes of the status that an object has when ours is added: nothing of others is lost.
+"""Merges our part of a status into the stored status, so that nothing of others is lost.
 
 Rules: Gateway API, comments on `RouteStatus.parents` and on conditions; Kubernetes API conventions,
 "Typical status properties". Conditions are ours by their type, entries of `parents` by the name of
-the controller, listeners altogether. What is not ours stays as it is and where it is; what is ours
-stays in its place, and keeps its `lastTransitionTime` while it is as true as before. Fields that we
-do not state are not touched.
+the controller; listeners are always ours. Others' items stay unchanged and in place; ours stay in
+place, and keep their `lastTransitionTime` while their status is the same. Fields that we do not set
+are not changed.
 
-Elsewhere: what we say (`contour.status.rendering`), when it is written (`contour.status.writer`).
+Elsewhere: the contents (`contour.status.rendering`), when they are written
+(`contour.status.writer`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,29 +21,29 @@ Stored = Mapping[str, object]
 
 
 class Voice(NamedTuple):
-    """Who speaks, and when."""
+    """Who writes a status, and when."""
 
     controller_name: str
-    """Of the Gateway API."""
+    """Our controller name in the Gateway API."""
     now: str
     """RFC 3339, in whole seconds."""
     most_ancestors: int = 16
-    """For how many ancestors there is room in the status."""
+    """The maximum number of ancestors in the status."""
 
 
 def merged(stored: Stored, ours: Raw, voice: Voice) -> Raw:
-    """The status that is to stand there."""
+    """The merged status."""
     wanted = dict(stored)
     for field, value in ours.items():
         rule = _FIELDS.get(field)
         found = rule(field, stored, _items(ours, field), voice) if rule else value
-        if field in stored or found not in ([], {}, ""):  # absent and empty say the same
+        if field in stored or found not in ([], {}, ""):  # absent and empty mean the same
             wanted[field] = found
     return wanted
 
 
 def left_out(stored: Stored, ours: Raw, voice: Voice) -> list[Raw]:
-    """The references of ours of which nothing can be said, as others have taken the room."""
+    """Our references for which there is no room, because of entries of others."""
     found: list[object] = []
     for field, reference in _REFERENCES.items():
         own = {_key(it.get(reference)): it.get(reference) for it in _items(ours, field)}
@@ -79,7 +80,7 @@ def is_kept(change: object, found: object) -> bool:
 
 
 def newest_generation(stored: Stored, voice: Voice) -> int:
-    """The newest version of the object that one of our conditions speaks of.
+    """The newest `observedGeneration` of our conditions.
 
     Raises ValueError for what is no number.
     """
@@ -88,7 +89,7 @@ def newest_generation(stored: Stored, voice: Voice) -> int:
 
 
 def own_conditions(stored: Stored, voice: Voice) -> Iterator[Raw]:
-    """Our conditions, wherever in a status they stand."""
+    """Our conditions, from everywhere in a status."""
     holders: list[tuple[str, Stored]] = [("conditions", stored)]
     holders += [("listeners", it) for it in _items(stored, "listeners")]
     for field in _REFERENCES:
@@ -122,7 +123,7 @@ OWN_TYPES: Mapping[str, frozenset[str]] = {
 
 MOST_CONDITIONS = 8
 _REFERENCES = {"parents": "parentRef", "ancestors": "ancestorRef"}
-"""How an entry names what it speaks for."""
+"""The field of an entry with its reference."""
 MOST_PARENTS = 32
 
 
@@ -145,13 +146,13 @@ def _conditions(field: str, holder: Stored, ours: Iterable[Raw], voice: Voice) -
 
 
 def _listeners(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
-    """One for each that the Gateway has now, in its order."""
+    """The entries of the Gateway's present listeners, in order."""
     before = {it.get("name"): it for it in _items(stored, field)}
     return [_with_conditions(field, before.get(it["name"], {}), it, voice) for it in ours]
 
 
 def _entries(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
-    """Those of all controllers: one of ours for each reference."""
+    """The entries of all controllers, with one of ours for each reference."""
     reference = _REFERENCES[field]
 
     def is_foreign(it: Stored) -> bool:
@@ -169,7 +170,7 @@ def _entries(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> l
 
 
 def _room(field: str, stored: Stored, voice: Voice) -> int:
-    """How many entries of ours there may be beside those of others."""
+    """The number of our entries for which there is room beside those of others."""
     most = voice.most_ancestors if field == "ancestors" else MOST_PARENTS
     return max(0, most - sum(not _is_of(voice, it) for it in _items(stored, field)))
 
@@ -187,7 +188,7 @@ _FIELDS: Mapping[str, Callable[[str, Stored, list[Raw], Voice], list[Raw]]] = {
 
 
 class _Rule(NamedTuple):
-    """How the items of a list are told apart and joined."""
+    """How the items of a list are distinguished and merged."""
 
     is_foreign: Callable[[Stored], bool]
     key: Callable[[Stored], object]
@@ -196,7 +197,7 @@ class _Rule(NamedTuple):
 
 
 def _in_place(before: Iterable[Raw], ours: dict[object, Raw], rule: _Rule) -> list[Raw]:
-    """Others' items as they are, ours where they were, new ones at the end."""
+    """Others' items unchanged, ours in their places, new ones at the end."""
     new = dict(ours)
     found: list[Raw] = []
     for it in before:
@@ -212,11 +213,11 @@ def _is_of(voice: Voice, entry: Stored) -> bool:
 
 
 def _key(reference: object) -> tuple[tuple[str, str], ...]:
-    """Equal for references to the same thing, whoever wrote the defaults into them."""
+    """A key that is equal for references to the same object, with or without defaults."""
     filled = {"group": "gateway.networking.k8s.io", "kind": "Gateway", **mapping(reference)}
     return tuple(sorted((field, str(value)) for field, value in filled.items()))
 
 
 def _items(holder: Stored, field: str) -> list[Raw]:
-    """The items of a list, whatever stands in its place."""
+    """The items of a list; none if the field has another type."""
     return [it for it in items(holder.get(field)) if is_mapping(it)]

@@ -1,8 +1,8 @@
 """How soon the status of an object may be written again.
 
-The more writes follow one another, the longer is the rest after each: a Gateway whose thousand
-routes come one by one is not written a thousand times. Times are those of one clock, given by the
-caller, in seconds.
+The more writes there are in a row, the longer is the pause after each: a Gateway to which a
+thousand routes are added one by one is not written a thousand times. The caller passes the time, in
+seconds of one clock.
 """
 
 from typing import NamedTuple
@@ -16,11 +16,11 @@ class _Rest(NamedTuple):
 
 
 class Pacing:
-    """The rests of all objects that were written lately."""
+    """The pauses of all objects that were written recently."""
 
     shortest = 0.25
     longest = 0.75
-    """With the write itself, the last of many changes is in the status within a second."""
+    """Together with the write itself, the last of many changes is in the status within a second."""
 
     def __init__(self) -> None:
         self._rests: dict[ObjectRef, _Rest] = {}
@@ -31,14 +31,14 @@ class Pacing:
         return max(0.0, rest.until - now) if rest is not None else 0.0
 
     def written(self, subject: ObjectRef, now: float) -> float:
-        """The object has been written; the seconds of its rest."""
+        """Notes that an object has been written. Returns the seconds of its pause."""
         before = self._rests.get(subject)
         follows = before is not None and now - before.until < 2 * before.length
         length = min(2 * before.length, self.longest) if before and follows else self.shortest
         return self.postpone(subject, now, length)
 
     def postpone(self, subject: ObjectRef, now: float, length: float) -> float:
-        """The object is not written for so many seconds; the same seconds."""
+        """Keeps an object from being written for so many seconds, and returns these."""
         self._rests[subject] = _Rest(now + length, length)
         if len(self._rests) > _MOST_RESTS:
             self._rests = {

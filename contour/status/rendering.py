@@ -1,8 +1,8 @@
 """Statuses as Kubernetes stores them: the `status` field of an object.
 
-The rules answer values without times (`dag.statuses`); here they get the field names of each
-kind's schema. `observedGeneration` is the generation that the rules saw. `lastTransitionTime`
-belongs to the writer, who alone knows the condition that stands in the cluster.
+The rules answer values without times (`dag.statuses`), which get the field names of each kind's
+schema here. `observedGeneration` is the generation that the rules saw. `lastTransitionTime` is set
+by the writer, because only it knows the stored condition.
 """
 
 from collections.abc import Iterable, Sequence
@@ -74,7 +74,7 @@ def _revision(found: statuses.RevisionReference) -> Raw:
 
 
 def _description(found: statuses.ContourStatus) -> str:
-    """The message of the condition; an orphan is told that it is one."""
+    """The message of the condition, which says whether the object is an orphan."""
     is_orphan = found.current_status == "orphaned" and found.errors
     return found.errors[0].message if is_orphan else found.valid.message
 
@@ -95,7 +95,7 @@ def _address(found: statuses.Address) -> Raw:
 
 
 MOST_ADDRESSES = 16
-"""Of one Gateway."""
+"""The maximum number of addresses of a Gateway."""
 
 
 def _listener(found: statuses.ListenerStatus, generation: int) -> Raw:
@@ -155,7 +155,7 @@ MAX_MESSAGE = 32760
 """Characters; longer messages are cut, as upstream does."""
 
 MOST_LISTED = 100
-"""Errors, and warnings, of one object; of the others the number is told."""
+"""The maximum number of errors, and of warnings, of one object; the others are only counted."""
 
 
 def _sub_conditions(found: Sequence[statuses.SubCondition]) -> list[Raw]:

@@ -1,6 +1,6 @@
-"""What follows when the API server does not take a status: drop it, try again, or wait.
+"""What to do if the API server refuses a status: drop it, retry, or wait.
 
-A refusal that only another status can mend is not repeated. A failure of one object delays that
+A write is not retried if only another status could succeed. A failure of one object delays that
 object; a failure of the API server itself delays all of them.
 """
 
@@ -28,14 +28,14 @@ MOST_COMPLETIONS = 7  # about a minute in all
 
 
 class Failures(NamedTuple):
-    """How many there were in a row, with this one."""
+    """The number of failures in a row, including this one."""
 
     of_object: int
     of_server: int
 
 
 def verdict(error: errors.RequestError, failures: Failures) -> Verdict:
-    """What follows from the last of these failures."""
+    """What to do after a failure."""
     standstill = backoff.delay(failures.of_server, FIRST_PAUSE, LONGEST_STANDSTILL)
     if not isinstance(error, errors.Refused):
         return Verdict("pause", standstill)
@@ -54,8 +54,8 @@ def verdict(error: errors.RequestError, failures: Failures) -> Verdict:
 
 
 def completion(times: int) -> float | None:
-    """Seconds until a status is written again of which the API server has dropped a part, so many
-    times in a row; None if that is how it is to stay, until something changes."""
+    """Seconds until a status is written again, after the API server has dropped a part of it so
+    many times in a row; None if it is not written again before something changes."""
     if times > MOST_COMPLETIONS:
         return None
     return backoff.delay(times, FIRST_PAUSE, LONGEST_PAUSE)

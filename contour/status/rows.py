@@ -1,7 +1,7 @@
-"""One object in one row: how it fares, and what is told of it, as text and as fields.
+"""One object in one row: its state and its problems, as text and as fields.
 
-The text is for people, the fields are for programs; both come from the status. A status knows the
-path of a field and no file; whoever has read the files knows the place (`Locate`).
+The text is for people, the fields are for programs; both come from the status. A status has the
+path of a field but no file; the file provider knows the place (`Locate`).
 """
 
 import re
@@ -23,10 +23,10 @@ Severity = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One thing that is told of an object."""
+    """One message about an object."""
 
     text: str
-    """The whole, as people read it."""
+    """The whole message, for people."""
     severity: Severity
     message: str
     """What is wrong, without type, reason, field and place."""
@@ -42,7 +42,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One object: how it fares, and why."""
+    """One object: its state, and why."""
 
     subject: ObjectRef
     state: State
@@ -51,11 +51,11 @@ class Row:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What is told, as text."""
+        """The messages, as text."""
         return tuple(it.text for it in self.told)
 
     def located(self, locate: Locate) -> "Row":
-        """The same with the file and line of what is told, where they are known."""
+        """The row with the files and lines of its messages, if they are known."""
         return replace(self, told=tuple(_located(self.subject, it, locate) for it in self.told))
 
 
@@ -92,7 +92,7 @@ def _located(subject: ObjectRef, told: Told, locate: Locate) -> Told:
 
 
 def judged(found: statuses.Status | None) -> tuple[State, str, tuple[Told, ...]]:
-    """How an object with this status fares: its state, a summary, and why."""
+    """The state of an object with this status, a summary, and the messages."""
     match found:
         case None:
             return "ok", "", ()
@@ -124,7 +124,7 @@ def _ancestor(found: statuses.AncestorStatus) -> str:
 
 
 def of_count(told: Iterable[Told]) -> str:
-    """`2 problems`, or `1 warning` where nothing is an error; empty for neither."""
+    """`2 problems`, or `1 warning` if there are no errors; empty if there is neither."""
     of = Counter(it.severity for it in told)
     nouns: Mapping[Severity, str] = {"error": "problem", "warning": "warning"}
     for severity, noun in nouns.items():
@@ -138,7 +138,7 @@ def _summed(good: str, told: tuple[Told, ...]) -> tuple[State, str, tuple[Told, 
 
 
 def worst(told: Iterable[Told]) -> State:
-    """The state of an object of which this is told."""
+    """The state of an object with these messages."""
     of = {it.severity for it in told}
     return "error" if "error" in of else "warning" if "warning" in of else "ok"
 
@@ -146,7 +146,7 @@ def worst(told: Iterable[Told]) -> State:
 def _of_contour(found: statuses.ContourStatus) -> tuple[State, str, tuple[Told, ...]]:
     errors, warnings = _lines(found.errors, "error"), _lines(found.warnings, "warning")
     if found.current_status != "valid" and not errors:
-        # Else the message only says that there are errors.
+        # Otherwise the message only says that there are errors.
         valid = found.valid
         errors = (_told(f"{valid.message}", valid.message, valid.type, valid.reason),)
     state = worst((*errors, *warnings))
@@ -190,14 +190,14 @@ _FIELD = re.compile(r"((?:spec|metadata|data)(?:\.\w+|\[[^\]]*\])*): (.*)", re.D
 def _told(
     text: str, message: str, type_: str = "", reason: str = "", severity: Severity = "error"
 ) -> Told:
-    """What a status tells; its message begins with the path of the field where there is one."""
+    """A message of a status, which may begin with the path of a field."""
     found = _FIELD.fullmatch(message)
     field, rest = (found[1], found[2]) if found else ("", message)
     return Told(text, severity, rest, type_, reason, field)
 
 
 def of_text(text: str, severity: Severity) -> Told:
-    """What nobody but this text tells."""
+    """A message that exists only as text."""
     return _told(text, text, severity=severity)
 
 
@@ -215,5 +215,5 @@ _BAD_IF_TRUE = frozenset(
 
 
 def is_bad(condition: statuses.Condition) -> bool:
-    """Whether it says that something is not as it should be, or that nobody knows."""
+    """Whether a condition is bad or unknown."""
     return condition.status != ("False" if condition.type in _BAD_IF_TRUE else "True")

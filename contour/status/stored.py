@@ -1,7 +1,7 @@
-"""The status that stands on an object, as far as it is known without asking the API server.
+"""The stored status of an object, as far as it is known without asking the API server.
 
-The provider sees every object and tells; for a moment after a write of ours it does not know of it
-yet, and we do. So an object that changes twice in a row is written twice, and not refused once.
+The provider reports every object, but for a moment after our own write it does not know the result,
+which we do. So if an object changes twice in a row, the second write does not conflict.
 """
 
 from collections.abc import Callable
@@ -14,31 +14,31 @@ from kube.resources import Resource
 
 
 class Known(Protocol):
-    """An object as it was seen last, whoever saw it."""
+    """An object as last seen, by the provider or by ourselves."""
 
     @property
     def resource_version(self) -> str:
-        """Of the whole object."""
+        """The version of the whole object."""
         ...
 
     @property
     def generation(self) -> int:
-        """Of its specification."""
+        """The generation of its specification."""
         ...
 
     @property
     def uid(self) -> str:
-        """Another one if it was deleted and made again."""
+        """The uid, which is another one if the object was deleted and created again."""
         ...
 
     @property
     def status(self) -> Raw:
-        """Empty if it has none."""
+        """The status; empty if there is none."""
         ...
 
 
 class Seen(NamedTuple):
-    """An object that was read or written by ourselves."""
+    """An object that we have read or written ourselves."""
 
     resource_version: str
     generation: int
@@ -47,7 +47,7 @@ class Seen(NamedTuple):
 
 
 def seen(found: Raw) -> Seen:
-    """What an answer of the API server says of an object."""
+    """An object in an answer of the API server."""
     metadata = mapping(found.get("metadata"))
     generation = metadata.get("generation")
     return Seen(
@@ -59,7 +59,7 @@ def seen(found: Raw) -> Seen:
 
 
 class Ahead:
-    """What the provider knows, and what we have written since."""
+    """The objects of the provider, and what we have written since."""
 
     def __init__(self, provider: Callable[[ObjectRef], Known | None]) -> None:
         self._provider = provider
@@ -67,7 +67,7 @@ class Ahead:
         self._most = _MOST
 
     def known(self, subject: ObjectRef) -> Known | None:
-        """The newest that is known of an object."""
+        """The newest known state of an object."""
         found, own = self._provider(subject), self._written.get(subject)
         if own is None:
             return found
@@ -77,7 +77,7 @@ class Ahead:
         return found
 
     def is_echo(self, subject: ObjectRef) -> bool:
-        """The provider has seen an object again: whether exactly as we wrote it."""
+        """Whether the provider has now seen an object exactly as we wrote it."""
         own = self._written.get(subject)
         found = self._provider(subject) if own is not None else None
         if own is None or found is None or found.resource_version != own.found.resource_version:
@@ -86,7 +86,7 @@ class Ahead:
         return True
 
     def wrote(self, subject: ObjectRef, found: Known) -> None:
-        """We have just made it so."""
+        """Notes the result of our own write."""
         before = self._provider(subject)
         if before is None or before.resource_version == found.resource_version:
             return
@@ -98,7 +98,7 @@ class Ahead:
 
 
 class _Written(NamedTuple):
-    since: str  # the version that the provider knew then
+    since: str  # the resourceVersion that the provider knew then
     found: Known
 
 
@@ -106,7 +106,7 @@ _MOST = 2_000
 
 
 def resource(kind: str) -> Resource | None:
-    """Where the objects of a kind are, in the version that we write."""
+    """The API resource of a kind, in the version that we write."""
     return _RESOURCES.get(kind)
 
 

@@ -1,8 +1,8 @@
-"""What a status says is wrong, one by one: for Events, which tell of it when it appears. Pure.
+"""The single problems in a status, for Events about new ones. Pure.
 
-Only what somebody has to do something about: a condition that is unknown yet, or that waits for
-Envoys or for an address, says so in the status alone. An Ingress has no conditions; its problems
-are told elsewhere (`contour.status.announcements`).
+Only problems that somebody has to solve: if a condition is still unknown, or waits for Envoys or
+for an address, only the status says so. An Ingress has no conditions; its problems are reported
+elsewhere (`contour.status.announcements`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,16 +13,16 @@ from dag import statuses
 
 
 class Trouble(NamedTuple):
-    """One thing that is wrong."""
+    """One problem."""
 
     reason: str
-    """For programs."""
+    """The reason, for programs."""
     message: str
-    """For people."""
+    """The message, for people."""
 
 
 def troubles(found: statuses.Status | None) -> tuple[Trouble, ...]:
-    """Each of them once, in the order of the status: errors before warnings."""
+    """The problems of a status, each once and in its order: errors before warnings."""
     return tuple(dict.fromkeys(_troubles(found)))
 
 
@@ -36,7 +36,7 @@ def _troubles(found: statuses.Status | None) -> Iterator[Trouble]:
 def _conditions(
     found: statuses.Status | None,
 ) -> Iterator[tuple[str, tuple[statuses.Condition, ...]]]:
-    """With the part of the object that they are about."""
+    """The conditions, each with the part of the object that it is about."""
     match found:
         case (
             statuses.GatewayClassStatus() | statuses.EnvoyConfigStatus() | statuses.BackendStatus()
@@ -63,4 +63,4 @@ def _of(where: str, conditions: Iterable[statuses.Condition]) -> Iterator[Troubl
 
 
 _PASSING = frozenset({"Pending", "AddressNotAssigned", "NoResources"})
-"""Reasons that go by themselves, as a rule."""
+"""Reasons that usually disappear by themselves."""

@@ -1,7 +1,7 @@
 """Why an object has no status: it is for another controller, or a name in it is misspelt.
 
-For the command line alone. In a cluster such objects are for others to speak of, so nothing is
-written to the API server.
+It is shown on the command line only. In a cluster, such objects may belong to other controllers, so
+nothing is written to the API server.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ _REASON = CommandLine.NotServed
 
 
 def row(view: View, subject: ObjectRef) -> Row:
-    """The row of an object that is there and has no status."""
+    """The row of an existing object without a status."""
     told = tuple(
         Told(": ".join(filter(None, (field, why))), "warning", why, "", _REASON, field)
         for field, why in _reasons(view, subject)
@@ -113,7 +113,7 @@ def _parents(
 
 
 def _named_class(view: View, found: HTTPProxy | Ingress) -> Iterator[Reason]:
-    """By annotation or field."""
+    """The class of an Ingress or HTTPProxy, from its annotation or field."""
     field = "spec.ingressClassName"
     for annotation in classes.ANNOTATIONS:
         if annotation in found.metadata.annotations:

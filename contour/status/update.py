@@ -1,10 +1,11 @@
-"""One object's status, brought up to what is to be said of it now.
+"""Updates the status of one object.
 
-A write is a JSON merge patch of our fields with the resourceVersion of the status that it was
-merged into: if somebody has written meanwhile, the API server refuses, and it is merged again, into
-what stands there then. (Server-side apply would not do: `parents` is one value to it, which two
-controllers would take from one another. PUT would need the whole object.) An answer that is older
-than the object is not written; the provider is about to bring the newer version.
+A write is a JSON merge patch of our fields with the resourceVersion of the status into which they
+were merged. If the object has changed meanwhile, the API server refuses the patch, and the fields
+are merged again, into the new status. (Server-side apply does not work: it treats `parents` as one
+value, which two controllers would take from one another. PUT would need the whole object.) An
+answer that is older than the object is not written, because the provider will soon report the newer
+version.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,8 +24,8 @@ from kube.client import Client
 from kube.resources import Resource
 
 Outcome = Literal["written", "pruned", "unchanged", "outdated", "gone", "deposed", "held"]
-"""`pruned`: it was written, but not all of it is there. The API server drops the fields that a CRD
-does not have, such as those of a release whose CRDs are just being applied."""
+"""`pruned`: it was written, but a part is missing. The API server drops fields that a CRD does not
+have, such as those of a release whose CRDs are just being applied."""
 
 WRITTEN: frozenset[Outcome] = frozenset({"written", "pruned"})
 
@@ -35,26 +36,26 @@ MOST_CONFLICTS = 5  # in a row, before the object waits for a while
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What is asked when the status of an object is written."""
+    """The sources of information when the status of an object is written."""
 
     answer: Callable[[ObjectRef, int], Answer | None]
-    """What is to be said of an object whose newest version is this; None: nothing."""
+    """Our part of the status of an object whose newest generation is given; None: nothing."""
     known: Callable[[ObjectRef], stored.Known | None]
-    """What the provider has seen of it; None: there is no such object."""
+    """The object as the provider has seen it; None: it does not exist."""
     controller_name: Callable[[], str]
-    """Of the Gateway API; empty if it is not served."""
+    """Our controller name in the Gateway API; empty if that is not served."""
     is_assembled: Callable[[], bool] = lambda: True
-    """Whether the Envoys of all replicas have been heard, as far as they will be."""
+    """Whether all replicas have reported about their Envoys, or the wait for them is over."""
     untold: Callable[[ObjectRef, tuple[NamespacedName, ...]], None] = lambda _, __: None
-    """Takes the Gateways in whose names nothing can be said of an object: its status is full."""
+    """Takes the Gateways for which an object's status has no room."""
     is_change_underway: Callable[[], bool] = lambda: False
     """Whether a change has been seen and not yet been sent to all Envoys."""
     resource: Callable[[str], Resource | None] = stored.resource
-    """By kind; None while the API server does not serve it."""
+    """The API resource of a kind; None while the API server does not serve it."""
 
 
 class Updates:
-    """Knows what it has written itself, until the provider does."""
+    """Updates statuses, and remembers its own writes until the provider has seen them."""
 
     def __init__(self, client: Client, sources: Sources) -> None:
         self._client = client
@@ -62,11 +63,11 @@ class Updates:
         self._ahead = stored.Ahead(sources.known)
 
     def is_known(self, subject: ObjectRef) -> bool:
-        """Whether there is such an object, as far as the provider has seen."""
+        """Whether the provider has seen such an object."""
         return self._sources.known(subject) is not None
 
     def is_echo(self, subject: ObjectRef) -> bool:
-        """The provider has seen an object again: whether exactly as we wrote it."""
+        """Whether the provider has now seen an object exactly as we wrote it."""
         return self._ahead.is_echo(subject)
 
     async def update(self, subject: ObjectRef, tally: Tally) -> Outcome:
@@ -99,7 +100,7 @@ class Updates:
         raise errors.Refused(409, "Conflict", f"other clients keep changing {subject}")
 
     def _patch(self, subject: ObjectRef, known: stored.Known) -> Raw | Outcome:
-        """What is to be sent, or why nothing is."""
+        """The patch to send, or why none is sent."""
         answer = self._sources.answer(subject, known.generation)
         if answer is None:
             self._sources.untold(subject, ())
@@ -123,7 +124,7 @@ class Updates:
         return {"metadata": {"resourceVersion": known.resource_version}, "status": change}
 
     async def _write(self, subject: ObjectRef, path: str, patch: Raw) -> bool:
-        """Whether the API server has kept all of it."""
+        """Sends a patch. Returns whether the API server has kept all of it."""
         params = {"fieldManager": FIELD_MANAGER}
         found = await self._client.patch(f"{path}/status", patch, params=params)
         known = stored.seen(found)

@@ -1,9 +1,9 @@
-"""Writes statuses into the cluster while this process leads; no caller ever waits for it.
+"""Writes statuses to the API server while this process leads; callers never wait for it.
 
-Callers name the objects whose status may have changed (`notice`) and go on. A status is computed
-when its write starts, so it is always the newest. At the start of a term every object is looked at:
-a status that is in the cluster already is not written again, and one that depends on Envoys that
-have not reported yet is held until they have (`release`).
+Callers name objects whose status may have changed (`notice`) and go on. A status is computed when
+its write starts, so it is always the newest. At the start of a term every object is checked: a
+status that is already stored is not written again, and one that depends on Envoys that have not
+reported yet is held until they have (`release`).
 
 Elsewhere: how soon an object is written again (`contour.status.pacing`), which changes go first
 (`bursts`, `precedence`), the write itself (`update`), the contents (`answers`), what a failure
@@ -32,15 +32,15 @@ WORKERS = 16
 """Writes that are under way at once."""
 
 _LOOK = 0.001
-"""Seconds between two looks at whether a change has been sent; sending takes a few."""
+"""Seconds between two checks whether a change has been sent, which takes a few milliseconds."""
 
 Everything = Callable[[], Iterable[ObjectRef]]
 Told = Callable[[ObjectRef, Outcome], None]
-"""Takes an object that was processed, and what became of its status."""
+"""Takes an object that was processed, and the outcome for its status."""
 
 
 class Writer:
-    """Of all objects that have a status of ours."""
+    """Writes the statuses of all objects to which we write one."""
 
     def __init__(
         self,
@@ -67,29 +67,30 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """How many objects wait, or are being written."""
+        """The number of objects that wait or are being written."""
         return len(self._queue) + len(self._held)
 
     def notice(self, subjects: Iterable[ObjectRef]) -> None:
-        """The status of these may have changed, or the version that it is about."""
+        """The statuses of these objects may have changed, or their generations."""
         if self._is_running:
             now = _now()
             for it in subjects:
                 self._queue.add(it, self._pacing.left(it, now))
 
     def seen(self, subject: ObjectRef) -> None:
-        """The API server has another version or status of an object. What we wrote ourselves is no
-        news: if its answer has changed since, that was noticed."""
+        """The version or status of an object has changed on the API server. Our own writes are
+        ignored: if the answer has changed since, `notice` was called."""
         if not self._updates.is_echo(subject):
             self.notice((subject,))
 
     def changed(self, subjects: Collection[ObjectRef]) -> None:
-        """The same, because of what users did: if they do much at once, statuses wait for them."""
+        """The same as `notice`, because of changes by users: during a burst of these, statuses
+        wait."""
         self._bursts.note(len(subjects), _now())
         self.notice(subjects)
 
     def release(self) -> None:
-        """The Envoys of all replicas have reported: writes what was held until then."""
+        """All replicas have reported: writes the statuses that were held until then."""
         held, self._held = self._held, set()
         self.notice(held)
 
@@ -99,7 +100,7 @@ class Writer:
             await self._processed.wait()
 
     async def run(self) -> None:
-        """For one term: writes every status that differs, until it is cancelled."""
+        """Runs for one term: writes every status that differs, until it is cancelled."""
         self._is_running = True
         self._standstill_until = 0.0
         self._failures = 0
@@ -115,7 +116,9 @@ class Writer:
 
     async def _work(self) -> None:
         while True:
-            async with self._turn:  # one write begins per turn of the loop: changes come between
+            async with (
+                self._turn
+            ):  # only one write begins per turn of the loop, so that changes come in between
                 subject = await self._next()
                 await asyncio.sleep(0)
             self._queue.done(subject, await self._write(subject))
@@ -136,7 +139,7 @@ class Writer:
                 await self._queue.wait()
 
     async def _write(self, subject: ObjectRef) -> float:
-        """The seconds for which the object is not written again."""
+        """Writes a status. Returns the seconds for which the object is not written again."""
         tally, start = self.tallies[subject.kind], _now()
         tally.total += 1
         try:
@@ -167,7 +170,7 @@ class Writer:
         return self._pacing.written(subject, _now())
 
     def _completed_later(self, subject: ObjectRef) -> float:
-        """What the API server has dropped is written again a few times: a CRD may come with it."""
+        """Writes dropped fields again a few times, since a new CRD may have them."""
         pause = retries.completion(self._queue.fail(subject))
         if pause is None:
             self._queue.forget(subject)
@@ -176,7 +179,9 @@ class Writer:
 
     def _failed(self, subject: ObjectRef, error: errors.RequestError) -> float:
         now, failures = _now(), self._queue.fail(subject)
-        is_first = self._standstill_until <= now  # of those that were under way at once
+        is_first = (
+            self._standstill_until <= now
+        )  # of the writes that were under way at the same time
         found = retries.verdict(error, retries.Failures(failures, self._failures + 1))
         match found.act:
             case "pause":
@@ -194,7 +199,7 @@ class Writer:
                     log.warning("cannot write the status of %s yet: %s; retrying", subject, error)
                 return self._again(subject, found.seconds)
             case "forget" if self._updates.is_known(subject):
-                # Only the server that was asked has not heard of it yet.
+                # Only the API server that was asked does not know it yet.
                 return self._again(subject, found.seconds)
             case "forget":
                 pass
