@@ -136,8 +136,8 @@ async def debug_port(client: Client, of: Instance, replica: Replica) -> int:
 
 
 _HOST_NAME = 63
-"""The length of a pod's host name, which is a prefix of the pod's name; a Lease holder's name
-begins with it."""
+"""The greatest length of a pod's host name, which is the beginning of the pod's name; a Lease
+holder's name begins with it."""
 
 
 async def _pods(client: Client, namespace: str) -> list[object]:
