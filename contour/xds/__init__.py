@@ -1,6 +1,6 @@
-"""Serving Envoy: resources in, xDS streams out; no request lost, no acceptance assumed.
+"""The xDS server: resources in, xDS streams out, without losing requests or assuming acceptance.
 
-`resources` is the contract with those who translate: they publish parts of resources to a
-`fleet`. An `envoy` knows what one Envoy has and may have next; `delta` and `sotw` are the two
-dialects of the protocol, free of I/O; `server` is the only module that touches grpc.
+`resources` is the contract with translators, which publish parts of resources to a `fleet`. An
+`envoy` knows what one Envoy has and may get next; `delta` and `sotw` are the two variants of the
+protocol, without I/O; `server` is the only module that uses gRPC.
 """

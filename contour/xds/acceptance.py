@@ -1,9 +1,9 @@
-"""Which Envoys have accepted what: the truth behind `Programmed`.
+"""Which Envoys have accepted what: the basis of the condition `Programmed`.
 
 An Envoy has accepted the newest state of a part unless something of it is still to be sent,
-unanswered, held back or refused. So only exceptions are kept, and one change costs one entry per
-Envoy that was asked. Resources that are pending on the same streams share one set of them. The
-observer is told the names; the answer is given when it is asked for.
+unanswered, held back or refused. So only exceptions are stored, and a change costs one entry for
+each Envoy that subscribes to it. Resources that are pending on the same streams share one set of
+these. The observer is notified with names, and asks for their state when it needs it.
 """
 
 from collections import defaultdict
@@ -20,9 +20,9 @@ from contour.xds.subscription import Subscription
 
 
 class State(Enum):
-    """What the Envoys of a fleet make of one part."""
+    """The state of one part on the Envoys of a fleet."""
 
-    UNSEEN = "unseen"  # no Envoy is connected that asked for it
+    UNSEEN = "unseen"  # no connected Envoy subscribes to it
     PENDING = "pending"
     ACCEPTED = "accepted"
     REFUSED = "refused"
@@ -30,7 +30,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The state of one part, of how many Envoys, and the words of a refusal."""
+    """The state of one part, on how many Envoys, and the message of a refusal."""
 
     state: State
     asked: int = 0
@@ -39,16 +39,17 @@ class Answer:
 
 
 class Acceptance:
-    """What is not accepted yet in one fleet, by whom. The names that methods return are those of
-    which the answer may be another one now."""
+    """What is not accepted yet in one fleet, and by which streams. Methods return the names whose
+    answer may have changed."""
 
     def __init__(self, store: Store, quarantine: Quarantine, interest: Interest) -> None:
         self._store = store
         self._quarantine = quarantine
         self._interest = interest
-        # By type and name: the streams on which a resource is pending.
+        # The streams on which a resource is pending, by type and name.
         self._pending: defaultdict[str, dict[str, frozenset[Subscription]]] = defaultdict(dict)
-        # The Envoy that noted it had the newest of these already; accepted with the next answer.
+        # The noting Envoy already had the newest state of these; it counts as accepted with the
+        # next answer.
         self._unchanged: list[tuple[Name, str, Part | None]] = []
 
     @property
@@ -81,7 +82,8 @@ class Acceptance:
         return first
 
     def settled(self, by: Subscription, names: Collection[str]) -> list[str]:
-        """All of these that was pending on a stream was accepted, or is refused for good."""
+        """Everything of these resources that was pending on a stream was accepted, or is refused
+        for good."""
         for key in self._unaccepted(by.type_url, names):
             if not by.is_held_whole(key.name):
                 for part in self._store.last_accepted[key]:
@@ -109,7 +111,7 @@ class Acceptance:
         return done
 
     def _unaccepted(self, type_url: str, names: Collection[str]) -> list[Name]:
-        """Those of these resources of which no Envoy has accepted some part yet."""
+        """Those of these resources that have a part which no Envoy has accepted yet."""
         last = self._store.last_accepted
         if not last:
             return []
@@ -119,12 +121,12 @@ class Acceptance:
         return [it for it in (Name(type_url, name) for name in names) if it in last]
 
     def unchanged(self, name: Name, part: str) -> None:
-        """An Envoy has the part as it is now."""
+        """An Envoy has the present value of a part."""
         resource = self._store.resource(name)
         self._unchanged.append((name, part, resource.parts.get(part) if resource else None))
 
     def accepted(self, by: Subscription, before: Mapping[str, Baseline]) -> None:
-        """An Envoy has accepted what a response brought."""
+        """An Envoy has accepted the content of a response."""
         self._accept_unchanged()
         for name in self._unaccepted(by.type_url, before):
             had = before[name.name]
@@ -145,7 +147,7 @@ class Acceptance:
                 self._store.mark_accepted(name, part)
 
     def answer(self, name: Name, part: str) -> Answer:
-        """What the connected Envoys say of the newest state of a part."""
+        """The state of a part on the connected Envoys, for its newest value."""
         refusal = self._quarantine.refusal(name, part)
         asked = list(self._interest.of(name))
         if refusal is not None:
@@ -157,20 +159,20 @@ class Acceptance:
         return Answer(State.PENDING if pending else State.ACCEPTED, len(asked), pending)
 
     def names(self, type_url: str) -> Iterable[str]:
-        """What was published of a type, also if it is refused as a whole."""
+        """The published resources of a type, including refused ones."""
         refused = {name.name for name, _, _ in self._quarantine if name.type_url == type_url}
         return refused.union(self._store.types[type_url])
 
     def parts(self, name: Name) -> set[str]:
-        """What was published of a resource, refused parts included."""
+        """The published parts of a resource, including refused ones."""
         resource, refused = self._store.resource(name), self._quarantine.refused(name)
         there = {part for part, it in refused.items() if it is not None}
         return there.union(resource.parts if resource else ())
 
     def version(self, name: Name) -> str | None:
-        """The version of what was published, refused parts included; None if nothing was.
+        """The version of what was published, including refused parts; None if nothing was.
 
-        Equal on all replicas, whatever the Envoys of each have refused.
+        It is equal on all replicas, whatever the Envoys of each have refused.
         """
         refused = self._quarantine.refused(name)
         resource = self._store.resource(name)
@@ -179,7 +181,8 @@ class Acceptance:
         return (resource or Resource(name)).version(refused)
 
     def digest(self, name: Name, part: str) -> str:
-        """The content of a part as it was published, also if it is refused; empty if it is not."""
+        """The content of a part as it was published, even if it is refused; empty if it was not
+        published."""
         refused = self._quarantine.refused(name)
         resource = self._store.resource(name)
         found = refused[part] if part in refused else resource and resource.parts.get(part)

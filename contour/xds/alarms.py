@@ -1,4 +1,4 @@
-"""What is to be done later, for whoever keeps the clock: time comes in as a value."""
+"""Actions that are due later. The caller has the clock and passes the time."""
 
 from collections.abc import Callable
 from heapq import heappop, heappush
@@ -11,7 +11,7 @@ class Alarms:
     """Alarms in the order of their time, then of their setting."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
-        self._wake = wake  # tells whoever keeps the clock that `next` may be earlier than it was
+        self._wake = wake  # notifies the owner of the clock that `next` may be earlier now
         self._heap: list[tuple[float, int, Alarm]] = []
         self._numbers = count()
 

@@ -1,12 +1,12 @@
-"""When an Envoy that starts is let serve: once it has accepted what it asked for, all of it.
+"""When an Envoy that starts may serve: when it has accepted everything that it asked for.
 
-Envoy holds a refused first response for as good as a fetched one: it would call itself ready and
-answer 404 for every host until we have found the part to blame. But it also waits for what its
-filters are told by ECDS, and that no refusal ends. So this is kept from an Envoy that starts until
-its listeners, routes and secrets are accepted, or the refused parts of them found and left out.
+For Envoy a refused first response counts as fetched: it would become ready, and answer 404 for
+every host until we have found the part to blame. But Envoy also waits for the ECDS configuration of
+its filters, which no refusal ends. So ECDS is withheld from an Envoy that starts until its
+listeners, routes and secrets are accepted, or their refused parts are found and left out.
 
-What a response makes an Envoy ask for, it asks for before it answers that response (the stream
-keeps the order). So when nothing asked for is unanswered, there is nothing more to come.
+When a response makes Envoy request further resources, it does so before it acknowledges that
+response (the stream keeps the order). So when no request is unanswered, no more will follow.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _AWAITED = frozenset({LISTENER, SCOPE, ROUTE, SECRET})
 
 
 class Arrival:
-    """What one Envoy has yet to accept before it is let serve."""
+    """What one Envoy has yet to accept before it may serve."""
 
     def __init__(self, subscriptions: dict[str, list[Subscription]]) -> None:
         self._subscriptions = subscriptions
@@ -31,21 +31,22 @@ class Arrival:
             self._expected.update((by, it) for it in names)
 
     def met(self, by: Subscription, names: Iterable[str]) -> None:
-        """Resources were answered, or nothing of them is to be answered any more."""
+        """Resources were acknowledged, or nothing of them is to be acknowledged any more."""
         for name in names if self._expected else ():
             if (by, name) in self._expected and not _is_in_question(by, name):
                 self._expected.discard((by, name))
 
     def closed(self, by: Subscription) -> None:
-        """A stream has ended: it answers nothing."""
+        """A stream has ended, so it acknowledges nothing more."""
         self._expected = {it for it in self._expected if it[0] is not by}
 
     def has(self, by: Subscription) -> None:
-        """A stream says that it has something already: of EXTENSION, then it has started before."""
+        """A stream already has something. If that is of EXTENSION, this Envoy has started
+        before."""
         self._is_over |= by.type_url == EXTENSION
 
     def holds(self, to: Subscription) -> bool:
-        """Whether what was asked for is kept back for now."""
+        """Whether a type is withheld for now."""
         if to.type_url != EXTENSION or self._is_over:
             return False
         takes_listeners = any(it.is_wildcard for it in self._subscriptions.get(LISTENER, ()))
@@ -56,6 +57,6 @@ class Arrival:
 
 
 def _is_in_question(by: Subscription, name: str) -> bool:
-    """Whether parts of it are on trial, or wait for what they need."""
+    """Whether parts of a resource are on trial, or wait for what they need."""
     on_trial = by.search is not None and name in by.search.wholes
     return on_trial or any(it.is_suspect or it.awaits for it in by.overrides_of(name).values())

@@ -1,16 +1,16 @@
-"""Which fleet a stream may see, and as whom.
+"""Which fleet a stream may see, and with which identity.
 
-The node names its fleet; over TLS the client's certificate has to name it, too: one of its
-subject alternative names must be an identity of the fleet. Where clients are served by name
-(`byname`), the node's cluster is `FLEET/VIEWER`, and the certificate needs the URI of the viewer,
-a kind of name of its own: a certificate for an Envoy opens no fleet of gRPC clients, and the other
-way round. A client that names no fleet, as a rate limit service does not, is served the fleet whose
-URI is in its certificate; without TLS, the fleet whose name is its `node.id`. Whoever may open our
-Unix socket, or connects where no TLS was asked for, is believed. The check is made once per stream,
-whichever method it calls: a stream never changes its node.
+The node names its fleet; over TLS the client's certificate must name it, too: one of its subject
+alternative names must be an identity of the fleet. Where clients are served by name (`byname`), the
+node's cluster is `FLEET/VIEWER`, and the certificate needs the URI of the viewer. Such URIs are a
+separate kind of name: a certificate for an Envoy gives no access to a fleet of gRPC clients, and
+vice versa. A client that names no fleet, such as a rate limit service, is served the fleet whose
+URI is in its certificate; without TLS, the fleet whose name is its `node.id`. Clients on our Unix
+socket, or on a port without TLS, are trusted. The check is made once per stream, whichever method
+it calls, since a stream never changes its node.
 
-Who has the identity of a node ID (`identities`) is served the fleet of that node ID, and no other:
-`node.id` has to be the node ID, and `node.cluster` does not matter.
+A client with the identity of a node ID (`identities`) is served only the fleet of that node ID:
+`node.id` must be the node ID, and `node.cluster` does not matter.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ class UnknownFleet(Exception):  # noqa: N818
 
 
 class NotYet(Exception):  # noqa: N818
-    """The fleet has no configuration so far; the client is to try again."""
+    """The fleet has no configuration yet; the client should retry."""
 
 
 def admitted(
@@ -43,8 +43,8 @@ def admitted(
     names: frozenset[str] | None,
     uris: frozenset[str] = NO_URIS,
 ) -> Fleet:
-    """The fleet of a node. `names` are those of its certificate, None if it needs none; `uris` are
-    the URIs in it."""
+    """The fleet of a node. `names` are those of its certificate, None if none is required; `uris`
+    are the URIs in it."""
     name, _, viewer = node.cluster.partition("/")
     fleet = fleets.get(name) or _of_nobody(fleets.values(), node, names, uris)
     if fleet is not None and fleet.uri:
@@ -55,7 +55,7 @@ def admitted(
         fleet = fleets.get(node.cluster) or fleets.get(fallback)
         is_allowed = fleet is not None and names is not None and bool(names & fleet.identities)
     if names is not None and not is_allowed:
-        # Whoever may not see a fleet learns nothing about which ones there are.
+        # A client that may not see a fleet does not learn which fleets exist.
         shown = sorted(names | uris)
         raise Denied(f"a certificate for {shown} does not give access to fleet {node.cluster!r}")
     if fleet is None or (fleet.is_by_name and not viewer):
@@ -82,7 +82,7 @@ def _of_nobody(
 def of_node_id(
     fleets: Mapping[NodeIdentity, Fleet], node: Node, allowed: frozenset[NodeIdentity]
 ) -> Fleet:
-    """The fleet of a node ID, for a caller that has these identities of node IDs."""
+    """The fleet of a node ID, for a caller with these identities of node IDs."""
     mine = sorted(it for it in allowed if it.node == node.id)
     if not mine:
         known = ", ".join(map(str, sorted(allowed)))
@@ -100,16 +100,16 @@ def of_node_id(
 def node_identities(
     names: frozenset[str] | None, uris: frozenset[str], said: Iterable[tuple[str, str | bytes]]
 ) -> frozenset[NodeIdentity]:
-    """The node IDs that a caller may speak for: those of its certificate, or, where it needs none
-    (`names` is None), those that it says in its metadata."""
+    """The node IDs of a caller: those of its certificate or, if none is required (`names` is None),
+    those in its metadata."""
     if names is None:
         uris = frozenset(str(it) for key, it in said if key == identities.METADATA)
     return frozenset(it for uri in uris if (it := identities.parse(uri)) is not None)
 
 
 def certificate_names(auth: Mapping[str, Sequence[bytes]]) -> frozenset[str] | None:
-    """The subject alternative names of a peer but its URIs, from what gRPC knows of its connection;
-    None if that is without TLS."""
+    """The subject alternative names of a peer except for URIs, from gRPC's information about its
+    connection; None without TLS."""
     if b"ssl" not in auth.get("transport_security_type", ()):
         return None
     found = frozenset(it.decode() for it in auth.get("x509_subject_alternative_name", ()))
@@ -117,5 +117,5 @@ def certificate_names(auth: Mapping[str, Sequence[bytes]]) -> frozenset[str] | N
 
 
 def certificate_uris(auth: Mapping[str, Sequence[bytes]]) -> frozenset[str]:
-    """The URIs among them."""
+    """The URIs among the subject alternative names of a peer."""
     return frozenset(it.decode(errors="replace") for it in auth.get("peer_uri", ()))

@@ -1,12 +1,12 @@
-"""Which part of a refused response is to blame: found by trials, without ever serving less.
+"""Finds by trials which part of a refused response is to blame, without ever serving less.
 
-Envoy refuses a response for one bad entry, says so in words that need not name it, and may have
-applied some of the rest. So everything the response changed falls back to what was accepted last,
-and is tried again in groups, each in a response of its own on top of what is accepted: a group
-that is accepted stays, one that is refused is halved, until the parts are found that are refused
-alone. They may have been refused only for something that was accepted later (a domain that moved
-from one host to another), so they get one more try after such progress. What is to be done with
-the parts found is decided in `quarantine`.
+Envoy refuses a response because of one bad entry, with a message that need not name it, and may
+have applied some of the rest. So everything that the response changed falls back to what was
+accepted last, and is tried again in groups, each in a response of its own on top of what is
+accepted: an accepted group stays, a refused one is halved, until the parts are found that are
+refused alone. They may have been refused only because of something that was accepted later (a
+domain that moved from one host to another), so they are tried once more after such progress.
+Elsewhere: what is done with the parts that were found (`quarantine`).
 
     {a b c d} refused ─► {a b} accepted ─► {c d} refused ─► {c} accepted ─► {d} refused: it is d
 """
@@ -23,8 +23,8 @@ _MOST_NAMED = 8
 
 
 def refused(gates: Gates, by: Subscription, response: InFlightResponse, words: str) -> None:
-    """A response was refused: everything it changed is suspect. A client that is served by name
-    says itself what it refuses, and has kept what it had of that."""
+    """A response was refused: everything that it changed is suspect. A client that is served by
+    name itself says what it refuses, and has kept its former value."""
     if by.viewer is not None:
         by.decline(response, words)
         return
@@ -43,7 +43,7 @@ def refused(gates: Gates, by: Subscription, response: InFlightResponse, words: s
 
 
 def acknowledged(by: Subscription, response: InFlightResponse) -> None:
-    """A response was accepted: what is blamed may do on top of it."""
+    """A response was accepted: blamed parts may be acceptable on top of it."""
     by.accept(response)
     if by.search is not None:
         found = by.search.blamed.keys() - by.search.retried
@@ -53,7 +53,7 @@ def acknowledged(by: Subscription, response: InFlightResponse) -> None:
 def next_trial(gates: Gates, by: Subscription, search: Search, now: float) -> list[str]:
     """Serves the next group of suspects again; returns the names that are to go out, alone."""
     if search.was_trial and by.sendable():
-        search.was_trial = False  # now it is the turn of everybody else
+        search.was_trial = False  # now other resources have their turn
         return []
     while search.queue:
         group = [it for it in search.queue.popleft() if _serve(gates, by, search, it, now)]
@@ -68,7 +68,7 @@ def next_trial(gates: Gates, by: Subscription, search: Search, now: float) -> li
 
 
 def verdict(by: Subscription, search: Search) -> dict[Suspect, str] | None:
-    """Those to blame, with the words they were refused with; None while the search goes on."""
+    """The parts to blame, each with the message of its refusal; None while the search goes on."""
     _retry(search)
     if search.queue or by.in_flight:
         return None
@@ -78,7 +78,7 @@ def verdict(by: Subscription, search: Search) -> dict[Suspect, str] | None:
 
 
 def _changed_one_part(by: Subscription, response: InFlightResponse) -> bool:
-    """Whether a response changed a single part, which is still as it was sent."""
+    """Whether a response changed a single part, which has not changed since."""
     if by.search and any(it in by.dirty for it in response.before):
         by.search.alone = None
     if len(response.before) > 1:
@@ -120,10 +120,10 @@ def _suspects(
         if changed:
             return
     elif by.lists_all:
-        # To hold back what cannot be rendered would remove it. Envoy has taken what it could.
+        # Holding back what cannot be rendered would remove it. Envoy has applied what it could.
         return
     elif by.resource(name) is not None:
-        by.drop_overrides(name)  # what was held there is no more known to be there
+        by.drop_overrides(name)  # what Envoy has of it is no longer known
         by.override(name, "", Override(None, is_whole=True))
     search.wholes[name] = before
     yield Suspect(name, "")
@@ -145,7 +145,7 @@ def _fallen_back(gates: Gates, by: Subscription, name: str, before: Baseline) ->
                 continue
             if accepted is not None or not override.refusal:
                 continue
-            by.lift(name, part)  # What was kept was never accepted, so there is nothing to keep.
+            by.lift(name, part)  # The kept value was never accepted, so there is nothing to keep.
         if accepted is None and part == "" and _is_fragment(resource):
             continue  # It cannot be tried without one of the others, so these are tried with it.
         if gates.keep_accepted(by, name, part, accepted, newest):
@@ -161,7 +161,8 @@ def _is_fragment(resource: Resource) -> bool:
 
 
 def _groups(by: Subscription, suspects: list[Suspect], words: str) -> Iterator[list[Suspect]]:
-    """How to go on: first what others cannot do without, then what the words name, then halves."""
+    """The next groups: first heads that other parts need, then the parts that the message names,
+    then halves."""
     several = Counter(it.name for it in suspects)
     heads = [it for it in suspects if it.part == "" and several[it.name] > 1 and _is_new(by, it)]
     others = [it for it in suspects if it not in set(heads)]
@@ -183,7 +184,7 @@ def _is_new(by: Subscription, head: Suspect) -> bool:
 
 
 def _serve(gates: Gates, by: Subscription, search: Search, suspect: Suspect, now: float) -> bool:
-    """Serves the newest of a suspect, if it is still one."""
+    """Serves the newest value of a suspect, if it is still one."""
     name, part = suspect
     before = search.wholes.pop(name, None)
     override = by.overrides_of(name).get(part)

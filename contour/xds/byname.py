@@ -1,13 +1,13 @@
-"""Clients of a fleet whose resources are only sent by name, such as gRPC clients without a proxy.
+"""Clients that are sent resources only by name, such as gRPC clients without a proxy.
 
-Each client looks at the fleet as somebody (`Viewer`). A resource says for whom it is
-(`Part.audience`); to everybody else it is not there. What it says may depend on the zone in which
-the client is (`Part.by_zone`). Nobody may ask for everything, or for more
-names than `MOST_NAMES`. A name that is malformed is not there, and the reason is shown; it ends no
-stream, because other channels of the same process share it.
+Each client has an identity (`Viewer`). A resource has an audience (`Part.audience`); for other
+viewers it does not exist. Its content may depend on the zone of the client (`Part.by_zone`). No
+client may ask for everything, or for more names than `MOST_NAMES`. A malformed name does not exist,
+and the reason is shown; it does not end the stream, because other channels of the same process
+share it.
 
-What such a client refuses concerns its stream only: it keeps what it had, says what is wrong, and
-nothing is held back from others.
+A refusal by such a client affects only its own stream: the client keeps its former value and says
+what is wrong, and nothing is held back from others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,18 +20,18 @@ from contour.xds.store import Edit
 MOST_NAMES = 1000
 """Of one type on one stream."""
 LONGEST_WORDS = 1024
-"""Characters of a refusal that are kept: an Event takes no more."""
+"""Characters of a refusal that are kept: an Event has room for no more."""
 _SHOWN = 80  # characters of a malformed name
 _READ = 1 << 16  # characters of a refusal that are looked at
 _AROUND = "'\"`()[]{}<>,;:."  # a name in a sentence
 
 
 class Viewer(NamedTuple):
-    """Who looks at a fleet."""
+    """The identity of a client."""
 
     namespace: str
     zone: str = ""
-    """Where it is; empty: it does not say."""
+    """Its zone; empty: it does not say."""
 
 
 def visible(published: Mapping[str, Resource], viewer: Viewer | None) -> Mapping[str, Resource]:
@@ -40,7 +40,7 @@ def visible(published: Mapping[str, Resource], viewer: Viewer | None) -> Mapping
 
 
 class _Visible(Mapping[str, Resource]):
-    """Without what is not for the viewer."""
+    """Resources without those that are not for the viewer."""
 
     def __init__(self, published: Mapping[str, Resource], viewer: Viewer) -> None:
         self._published = published
@@ -62,8 +62,8 @@ class _Visible(Mapping[str, Resource]):
 
 
 def seen(edit: Edit, viewer: Viewer) -> Edit | None:
-    """An edit as a viewer sees it: a change of the audience may bring a resource, or take it away;
-    None if the viewer has not seen it and does not see it now."""
+    """An edit as a viewer sees it: a change of the audience may add or remove a resource; None if
+    the viewer sees the resource neither before nor after it."""
     now = not edit.is_gone and _is_for(edit.resource.audience, viewer)
     head = edit.before.get("")
     before = edit.resource.audience if head is None else head.audience
@@ -76,7 +76,7 @@ def seen(edit: Edit, viewer: Viewer) -> Edit | None:
 
 
 def called(names: Iterable[str]) -> tuple[set[str], dict[str, str]]:
-    """The canonical names, and of malformed ones the beginning with the reason."""
+    """The canonical names, and the beginnings of malformed ones with the reasons."""
     found: set[str] = set()
     malformed: dict[str, str] = {}
     for name in names:
@@ -88,15 +88,15 @@ def called(names: Iterable[str]) -> tuple[set[str], dict[str, str]]:
 
 
 def concerned(changed: Iterable[str], asked: Iterable[str], words: str) -> list[str]:
-    """The resources that a refusal is about, of those that a client has asked for: gRPC names them
-    (`resource index 0: NAME: …`). They need not have changed, for a response that lists everything
-    is refused again for what was bad in it before. All that changed, if it names none."""
+    """The resources that a refusal is about, among those that a client has requested: gRPC names
+    them (`resource index 0: NAME: …`). They need not have changed, because a response that lists
+    everything is refused again for a former fault. If the refusal names none, all that changed."""
     named = set(_named(words[:_READ]))
     return sorted(it for it in asked if it in named) or list(changed)
 
 
 def _named(words: str) -> Iterator[str]:
-    """What may be a whole name; a punctuation mark after one may be a part of it, too."""
+    """Texts that may be names; a punctuation mark after one may belong to it."""
     for word in words.split():
         yield from (word, word.rstrip(":"), word.strip(_AROUND))
 

@@ -1,7 +1,8 @@
-"""What clusters need, found once for all Envoys that tell of the same resources.
+"""Which clusters need which resources, found once for all Envoys that report the same resources.
 
-Envoys that come back tell of thousands of names at once, nearly all of them of the same. What was
-found for many names is kept, by type, until a cluster changes; for a few it is found each time.
+Envoys that reconnect report thousands of names at once, nearly all of them the same ones. The
+result for many names is cached, by type, until a cluster changes; for few names it is computed each
+time.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -16,21 +17,21 @@ _T = TypeVar("_T")
 
 
 class Split(NamedTuple):
-    """Clusters by whether Envoy warms them before it uses them."""
+    """Clusters, split by whether Envoy warms them before it uses them."""
 
     warming: tuple[Name, ...]
     others: tuple[Name, ...]
 
 
 class Users(NamedTuple):
-    """Clusters that need some of the resources, by whether they need nothing else."""
+    """Clusters that need some of the resources, split by whether they need nothing else."""
 
     alone: tuple[Name, ...]
     others: tuple[Name, ...]
 
 
 class Clusters:
-    """Those of one fleet."""
+    """The clusters of one fleet."""
 
     def __init__(self, published: Mapping[str, Resource], users: UsersByName) -> None:
         self._published = published
@@ -39,7 +40,7 @@ class Clusters:
         self._found = _Newest[Users]()
 
     def split(self, names: Collection[str]) -> Split:
-        """Those of these clusters that exist."""
+        """The existing ones of these clusters."""
         return self._splits.get(CLUSTER, names, self._split)
 
     def users(self, type_url: str, names: Collection[str]) -> Users:
@@ -48,12 +49,12 @@ class Clusters:
         return self._found.get(type_url, names, lambda it: self._using(type_url, it))
 
     def forget(self) -> None:
-        """A cluster changes."""
+        """Drops cached results, because a cluster changes."""
         self._splits.forget()
         self._found.forget()
 
     def parts(self, names: Iterable[str]) -> Iterator[tuple[Name, Part]]:
-        """Those of these that exist, each with its only part."""
+        """The existing ones of these clusters, each with its only part."""
         for it in names:
             resource = self._published.get(it)
             part = resource.parts.get("") if resource else None
@@ -81,7 +82,7 @@ class Clusters:
 
 
 class _Newest(Generic[_T]):
-    """What was found for many names of each type, the last time that it was asked for."""
+    """The result of the last request with many names, for each type."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[frozenset[str], _T]] = {}

@@ -1,8 +1,8 @@
 """Mutual TLS from files that may be replaced at any time.
 
-The files are looked at for every handshake, so a rotation needs no restart and touches no stream
-that is open. A pair that does not fit, as in the middle of a rotation, is passed over: the last
-good one stays.
+The files are checked at every handshake, so a rotation needs no restart and does not affect open
+streams. A pair that does not match, as in the middle of a rotation, is ignored: the last good one
+stays.
 """
 
 import logging
@@ -50,7 +50,7 @@ class _Rotation:
         self._stamp = files.stamp()
 
     def configuration(self) -> grpc.ServerCertificateConfiguration:
-        """What is in the files; raises if it does not fit together."""
+        """The content of the files; raises if they do not match."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self._files.certificate, self._files.key)
         context.load_verify_locations(self._files.authority)
@@ -60,7 +60,8 @@ class _Rotation:
         )
 
     def fresh(self) -> grpc.ServerCertificateConfiguration | None:
-        """What is in the files; None if they are as before. gRPC asks in threads of its own."""
+        """The content of the files; None if they are unchanged. gRPC calls it in its own
+        threads."""
         try:
             stamp = self._files.stamp()
             if stamp == self._stamp:

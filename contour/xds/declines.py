@@ -1,4 +1,4 @@
-"""What clients that are served by name refuse at the moment, over all of them (`byname`)."""
+"""What all clients that are served by name refuse at the moment (`byname`)."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ class Declines:
         self._words: defaultdict[Name, dict[Subscription, str]] = defaultdict(dict)
 
     def counts(self) -> Iterator[tuple[str, int, int]]:
-        """By type: the resources that are refused, and the streams that refuse any."""
+        """For each type, the number of refused resources, and of streams that refuse any."""
         found: defaultdict[str, list[dict[Subscription, str]]] = defaultdict(list)
         for name, said in self._words.items():
             found[name.type_url].append(said)
@@ -22,8 +22,8 @@ class Declines:
             yield type_url, len(every), len(set[Subscription]().union(*every))
 
     def update(self, by: Subscription, name: Name) -> str | None:
-        """Notes whether a client refuses a resource now; what one of those that do says, or None if
-        no client does."""
+        """Notes whether a client refuses a resource now. Returns the message of a client that does,
+        or None if no client does."""
         said = self._words[name]
         words = by.declined.get(name.name)
         if words is not None:

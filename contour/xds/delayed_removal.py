@@ -1,9 +1,10 @@
-"""Parts of extensions that stay a while after they were taken out: routes may still name them.
+"""Parts of extension configurations that stay for a while after removal, because routes may still
+name them.
 
-A route names a part of an extension's configuration (a provider of tokens), and both change in one
-publication. What is added goes out before the routes. What is gone would go out before them, too,
-and requests between the two would be refused; so it waits until every route has had the time to
-change. Without Envoys there is nobody to wait for.
+A route names a part of an extension's configuration (such as a JWT provider), and both change in
+one publication. Additions are sent before the routes. Removals would be sent before the routes,
+too, and requests between the two would be refused; so removals wait until every route has had time
+to change. Without Envoys they do not wait.
 """
 
 from collections.abc import Iterable
@@ -12,7 +13,7 @@ from contour.xds.resources import EXTENSION, Change, PartKey
 
 
 class DelayedRemovals:
-    """What one fleet is to lose later. Times are in seconds."""
+    """The delayed removals of one fleet. Times are in seconds."""
 
     def __init__(self, delay: float) -> None:
         self._delay = delay
@@ -21,8 +22,8 @@ class DelayedRemovals:
     def put_off(
         self, changes: Iterable[Change], now: float, *, has_envoys: bool
     ) -> tuple[list[Change], float | None]:
-        """The changes without the removals that wait, and with those that have waited; and when
-        those end that begin to wait now."""
+        """The changes without removals that have to wait, and with those that have waited; and the
+        time at which the wait of the new ones ends."""
         kept = self._due(now)
         delayed: list[PartKey] = []
         for change in changes:

@@ -1,10 +1,9 @@
-"""The incremental dialect of xDS: `DeltaDiscoveryRequest` and `DeltaDiscoveryResponse`.
+"""The incremental variant of xDS: `DeltaDiscoveryRequest` and `DeltaDiscoveryResponse`.
 
 Rules of the xDS protocol, "Incremental xDS": the first request of a type without names is a
-wildcard for the types that know one, `*` is one by name; a request may acknowledge and subscribe
-at once; an unsubscription carries no nonce; what is subscribed again is sent again; a resource
-that does not exist is told in `removed_resources`; after a reconnect the client says which
-versions it has.
+wildcard for the types that know one, `*` is one by name; a request may acknowledge and subscribe at
+once; an unsubscription has no nonce; what is subscribed again is sent again; a resource that does
+not exist is listed in `removed_resources`; after a reconnect the client says which versions it has.
 """
 
 from envoy.service.discovery.v3.discovery_pb2 import DeltaDiscoveryRequest
@@ -17,7 +16,7 @@ from contour.xds.subscription import Subscription
 
 
 def receive(stream: Stream, request: bytes, now: float) -> None:
-    """Takes in one request; raises as `Stream.receive` does."""
+    """Processes one request; raises as `Stream.receive` does."""
     asked = decoded(DeltaDiscoveryRequest, request)
     by, is_first = stream.subscription(asked)
     if by.viewer is not None:
@@ -29,7 +28,7 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
     names = list(asked.resource_names_subscribe)
     if is_first and not names and by.type_url in WHOLE:
         names = ["*"]
-    # A map field makes an entry of what it is asked for, were it not copied.
+    # It is copied, because reading a missing key of a protobuf map adds an entry.
     versions = dict(asked.initial_resource_versions)
     by.is_owed |= is_first and "*" in names and not versions
     stream.limit(by, len(by.names) + sum(it not in by.names for it in names))
@@ -46,7 +45,7 @@ def sendable(to: Subscription) -> list[str]:
 
 
 def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes, str]:
-    """The encoded response that brings these names, and its nonce."""
+    """The encoded response with these names, and its nonce."""
     asked = frozenset(names)
     if to.has_newest(asked):
         key = (response, to.asked_as, asked)
@@ -63,7 +62,7 @@ def _encoded(to: Subscription, names: list[str], nonce: str) -> bytes:
     for name in names:
         resource = to.served(name)
         if resource is None and to.type_url == ENDPOINTS and not to.is_unsent(name):
-            # Envoy goes on using endpoints that are merely removed.
+            # Envoy goes on using endpoints that are only removed.
             resource = state.empty_endpoints(name)
         if resource is None:
             removed.append(name)

@@ -1,9 +1,9 @@
-"""Ends the connections of some Envoys, so that they look for another replica.
+"""Ends the connections of some Envoys, so that they connect to another replica.
 
-To end a stream is not enough: Envoy opens the next one on the connection that it has, and stays.
-gRPC lets nobody close a single connection; so its socket is found among those of the process and
-shut down, which both sides take for the end of the connection. Envoy keeps what it has, and comes
-back by way of the Service within two seconds. On Linux only, as is Envoy.
+Ending a stream is not enough: Envoy opens the next one on the same connection. gRPC has no way to
+close a single connection, so its socket is found among those of the process and shut down, which
+ends the connection for both sides. Envoy keeps its configuration, and reconnects through the
+Service within two seconds. It works on Linux only, as does Envoy.
 """
 
 import os
@@ -17,8 +17,8 @@ _DESCRIPTORS = "/proc/self/fd"
 
 
 def disconnect(peers: Collection[str]) -> int:
-    """Shuts down the connections with these peers, as gRPC names them (`ipv4:10.0.0.1:4711`);
-    how many there were."""
+    """Shuts down the connections with these peers, in gRPC's notation (`ipv4:10.0.0.1:4711`).
+    Returns how many there were."""
     wanted, found = {unquote(it) for it in peers}, 0
     for number in _sockets() if wanted else ():
         with suppress(OSError), socket.socket(fileno=os.dup(number)) as it:
@@ -29,7 +29,7 @@ def disconnect(peers: Collection[str]) -> int:
 
 
 def _sockets() -> list[int]:
-    """The descriptors that are sockets: of any other, a duplicate would be left open."""
+    """The descriptors that are sockets; duplicates of other descriptors would be left open."""
     try:
         return [number for it in os.listdir(_DESCRIPTORS) if _is_socket(number := int(it))]
     except FileNotFoundError:
@@ -44,7 +44,7 @@ def _is_socket(number: int) -> bool:
 
 
 def _named(of: socket.socket) -> str:
-    """How gRPC names the other side."""
+    """The other side in gRPC's notation."""
     if of.family == socket.AF_INET:
         host, port = of.getpeername()
         return f"ipv4:{host}:{port}"

@@ -1,10 +1,10 @@
-"""What one Envoy has and what it may have next: make before break, by acknowledgement.
+"""What one Envoy has and what it may get next: make before break, by acknowledgements.
 
-One object per Envoy, shared by all of its streams; an aggregated stream is an Envoy of its own.
-`step` takes what happens to it and returns what comes of that for its fleet, of which it only
-reads what is published and what is refused. Additions go out in the order of what needs what,
-parts wait at the `gates` for what they need, `removals` go out last, refusals are taken apart by
-`bisection`. Endpoints are never held. Time comes in as a value.
+There is one object per Envoy, shared by all of its streams; an aggregated stream is an Envoy of its
+own. `step` takes an event and returns the outcomes for the fleet, of which it only reads what is
+published and what is refused. Additions are sent in the order of dependencies, parts wait at the
+`gates` for what they need, `removals` are sent last, and `bisection` analyses refusals. Endpoints
+are never held back. The caller passes the time.
 """
 
 from collections import defaultdict
@@ -63,16 +63,16 @@ _OF_CLUSTERS = frozenset({ENDPOINTS, SECRET})
 class Patience:
     """How long to wait, in seconds."""
 
-    warming: float = 5.0  # for a cluster that was sent, until its routes follow all the same
-    absence: float = 5.0  # after a stream began, until anything may begin to leave
+    warming: float = 5.0  # for a cluster that was sent, until its routes are sent nevertheless
+    absence: float = 5.0  # after a stream began, before any removal may begin
     grace: float = 1.0  # between the acknowledgement of the last route to it and its removal
-    comeback: float = 5.0  # of an Envoy whose stream has ended, until it counts as gone
+    comeback: float = 5.0  # for an Envoy whose stream has ended, until it counts as gone
     pace: Pace = field(default_factory=Pace)  # of changes of listeners
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What all Envoys of a fleet share, and none of them writes."""
+    """What all Envoys of a fleet share, and none of them modifies."""
 
     store: Store
     quarantine: Quarantine
@@ -105,13 +105,13 @@ class Envoy:
         if (edition := served.edition) is not None:
             warming = served.patience.warming
             self._whole = Whole(edition, self.subscriptions, self.alarms, warming, now)
-        # Until then it may use what it has not told of, for it comes back and asks bit by bit.
+        # Until then it may use what it has not reported yet: it reconnects and asks step by step.
         self._young_until = now + served.patience.absence
         self._vanished: list[PendingRemoval] = []
         self._number = 0  # of the newest response
 
     def open(self, type_url: str, wake: Callable[[], None]) -> Subscription:
-        """A stream asks for something of a type for the first time."""
+        """A stream asks for resources of a type for the first time."""
         kind = resources.kind(type_url)
         served = (byname.visible(self._store.types[kind], self.viewer), self._store.varied[kind])
         made = Subscription(kind, type_url, *served, wake, self.release, self.viewer)
@@ -119,17 +119,17 @@ class Envoy:
         return made
 
     def step(self, event: Event, now: float) -> list[tuple[Subscription, Outcome]]:
-        """What comes of an event, in the order in which it is to be applied."""
+        """The outcomes of an event, in the order in which they have to be applied."""
         own = self._handle(event, now)
         return [*self._noted(now), *own]
 
     def holds(self, to: Subscription) -> bool:
-        """Whether nothing of a type may go out for now."""
+        """Whether no resource of a type may be sent for now."""
         return self._whole.holds(to) if self._whole else self._arrival.holds(to)
 
     def keep(self, by: Subscription, refused: Refused) -> Override | None:
-        """Keeps what the Envoy accepted last in place of a part that it refuses; None if it is
-        no longer asked to take that part."""
+        """Keeps what the Envoy accepted last instead of a part that it refuses; None if that part
+        is no longer sent to it."""
         override = by.overrides_of(refused.name).get(refused.part)
         if override is None or not override.is_suspect:
             return None
@@ -140,21 +140,21 @@ class Envoy:
         return override
 
     def removing(self, part: Part | None) -> Iterator[Resource]:
-        """What a part needs, directly or not, of that which is about to be removed."""
+        """The resources that a part needs, directly or not, and that are about to be removed."""
         return removals.needed_of(self.subscriptions, part)
 
     def align(self) -> None:
-        """Decides anew whether there is anything to order for this Envoy."""
+        """Updates whether changes have to be ordered for this Envoy."""
         self.gates.is_open = not any(it.is_wildcard for it in self.subscriptions[CLUSTER])
 
     def wake(self) -> None:
-        """Tells its streams that there may be something to send."""
+        """Notifies its streams that there may be something to send."""
         for subscriptions in self.subscriptions.values():
             for it in subscriptions:
                 it.wake()
 
     def _handle(self, event: Event, now: float) -> list[tuple[Subscription, Outcome]]:
-        """Changes what this Envoy has and waits for; returns what is not about one resource."""
+        """Applies an event; returns the outcomes that subscriptions do not note themselves."""
         match event:
             case Published() | Quarantined() | Released():
                 return self._hear(event, now)
@@ -179,7 +179,7 @@ class Envoy:
         return []
 
     def _hear(self, event: FromFleet, now: float) -> list[tuple[Subscription, Outcome]]:
-        """What the fleet does changes what is to be sent; nothing else comes of it."""
+        """Applies an event of the fleet, which only changes what is to be sent."""
         match event:
             case Published(edits):
                 if self._whole:
@@ -188,14 +188,14 @@ class Envoy:
             case Quarantined(by, refused):
                 by.settle((refused.name,))
                 if not refused.is_stray and by.served(refused.name) is not None:
-                    # Back to what was accepted, and said so, whatever Envoy made of the response.
+                    # Sends what was accepted again, whatever Envoy applied of the refused response.
                     by.mark(refused.name, state.same())
             case Released(by, name, part):
                 self.gates.release(by, name, part, now)
         return []
 
     def _noted(self, now: float) -> list[tuple[Subscription, Outcome]]:
-        """What the subscriptions have noted since the last step."""
+        """The outcomes that subscriptions have noted since the last step."""
         noted: list[tuple[Subscription, Outcome]] = []
         for subscriptions in self.subscriptions.values():
             for it in subscriptions:
@@ -213,7 +213,7 @@ class Envoy:
         return noted
 
     def _take(self, edits: Iterable[tuple[Subscription, Edit]], now: float) -> None:
-        """What was published, as far as this Envoy asked for it."""
+        """Takes what was published, as far as this Envoy subscribes to it."""
         removing: list[PendingRemoval] = []
         for to, edit in edits:
             if edit.is_gone:
@@ -232,7 +232,7 @@ class Envoy:
     def _introduce(
         self, by: Subscription, names: Sequence[str], had: Mapping[str, str], now: float
     ) -> list[tuple[Subscription, Outcome]]:
-        """The first word about resources on a stream; `had` are the versions that it has."""
+        """Handles the first request for resources on a stream; `had` are its versions of them."""
         newest = self._introduction.newest(by, names, had)
         rest = without(names, newest)
         new = [it for it in rest if it not in had] if had else rest
@@ -247,7 +247,8 @@ class Envoy:
         return [(by, Accepted(dict.fromkeys((*newest, *known), state.unknown())))]
 
     def _introduce_one(self, by: Subscription, name: str, version: str | None, now: float) -> bool:
-        """The same for one of any kind; whether it is known which parts the Envoy has of it."""
+        """The same for one resource; returns whether it is known which parts the Envoy has of
+        it."""
         resource = by.resource(name)
         if resource is not None:
             return self._introduction.bring(by, resource, version, now)
@@ -282,7 +283,7 @@ class Envoy:
         return [(by, Accepted(response.before)), *taken]
 
     def _try_next(self, by: Subscription, now: float) -> list[tuple[Subscription, Outcome]]:
-        """Goes on with the search for the part to blame; what it has found, if it is over."""
+        """Goes on with the search for the part to blame. Returns the result, if it is over."""
         search = by.search
         if search is None:
             return []
@@ -316,7 +317,7 @@ class Envoy:
         self.gates.offer(to, resource, state.absent(), now)
 
     def _regain(self, to: Subscription, left: Resource, resource: Resource, now: float) -> None:
-        """What was to be removed and never went just stays, with what is different about it."""
+        """Keeps a resource that was about to be removed, with its changes."""
         before = _difference(left, resource)
         if not left.parts:
             self.gates.offer(to, resource, state.unknown(), now)
@@ -327,7 +328,7 @@ class Envoy:
     def _change(self, to: Subscription, edit: Edit, now: float) -> None:
         name = edit.name.name
         if to.is_held_whole(name):
-            # Something changed in what waits, or was refused, as a whole: it may do now.
+            # A resource that waits, or was refused, as a whole has changed, so it is tried again.
             self.gates.release(to, name, "", now)
             return
         for part, before in edit.before.items():
@@ -342,7 +343,7 @@ class Envoy:
         if was_unsent:
             self.gates.open(resource.name, now)
             to.unmark_all(name)
-            if name in to.names:  # whoever asked for it by name is still owed an answer
+            if name in to.names:  # a request by name still has to be answered
                 to.mark(name, state.absent())
         elif type_url in {LISTENER, SCOPE, RATE_LIMITS}:
             to.mark(name, Baseline(dict(resource.parts), is_whole=True))
@@ -352,7 +353,7 @@ class Envoy:
         to.settle((name,))
 
     def _remove_later(self, removal: PendingRemoval) -> None:
-        """What vanished before this stream began goes after everything else was asked for."""
+        """Removes what vanished before this stream began, after all else has been requested."""
         if not self._vanished:
             self.alarms.set(self._young_until, self._remove_vanished)
         self._vanished.append(removal)
@@ -363,7 +364,7 @@ class Envoy:
         self._remove_passed(now)
 
     def _await_users(self, removing: list[PendingRemoval]) -> None:
-        """What clusters use waits for clusters, too, whose acknowledgement may take its time."""
+        """Adds barriers; endpoints and secrets also wait for clusters, whose ACK may take long."""
         of_clusters = [it for it in removing if it[0].type_url in _OF_CLUSTERS]
         of_routes = [it for it in removing if it[0].type_url not in _OF_CLUSTERS]
         for group, users in ((of_routes, GATED), (of_clusters, GATED | {CLUSTER})):
@@ -376,13 +377,13 @@ class Envoy:
             self.alarms.set(now + self._patience.grace, partial(self._remove, barrier))
 
     def _remove(self, barrier: RemovalBarrier, now: float) -> None:
-        """The grace period is over: what did not come back in the meantime goes."""
+        """The grace period is over: removes what was not published again in the meantime."""
         for to, left in barrier.removals:
             name = left.name.name
             if to.removing.get(name) is not left:
                 continue
             if left.name in self._store.users or self._removals.is_needed(left.name):
-                # A refusal made it needed again, or what goes before it has yet to go.
+                # A refusal made it needed again, or a resource that needs it has yet to be removed.
                 later = now + self._patience.grace
                 self.alarms.set(later, partial(self._remove, RemovalBarrier([(to, left)], {})))
             else:
@@ -394,7 +395,7 @@ class Envoy:
 
 
 def _difference(left: Resource, resource: Resource) -> dict[str, Part | None]:
-    """What a stream that still has `left` is to be told of `resource`."""
+    """The parts in which `resource` differs from `left`, which a stream still has."""
     parts = {**left.parts, **resource.parts}
     had = ((it, left.parts.get(it)) for it in parts)
     return {it: value for it, value in had if not is_same(value, resource.parts.get(it))}

@@ -10,20 +10,20 @@ from contour.xds.subscription import Subscription
 
 
 class Published(NamedTuple):
-    """A publication changed what these subscriptions asked for."""
+    """A publication changed resources of these subscriptions."""
 
     edits: Sequence[tuple[Subscription, Edit]]
 
 
 class Quarantined(NamedTuple):
-    """A part that this Envoy refused is served to nobody any more who has not accepted it."""
+    """A part that this Envoy refused is no longer served to Envoys that have not accepted it."""
 
     by: Subscription
     refused: Refused
 
 
 class Released(NamedTuple):
-    """A refused part is published no more, so nothing has to stand in for it."""
+    """A refused part is no longer published, so nothing has to replace it."""
 
     by: Subscription
     name: str
@@ -35,11 +35,11 @@ class Subscribed(NamedTuple):
 
     by: Subscription
     names: Sequence[str]
-    had: Mapping[str, str]  # the versions of those that it has; empty: one that it cannot tell
+    had: Mapping[str, str]  # the versions of those that it has; empty: an unknown version
 
 
 class Repeated(NamedTuple):
-    """A stream asks for resources again that it has asked for before, and is sent them again."""
+    """A stream asks again for resources for which it has asked before, and is sent them again."""
 
     by: Subscription
     names: Sequence[str]
@@ -53,7 +53,7 @@ class Unsubscribed(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A response with these resources is on its way."""
+    """A response with these resources is being sent."""
 
     by: Subscription
     names: Sequence[str]
@@ -61,7 +61,7 @@ class Sent(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A response was accepted, or refused with these words."""
+    """A response was accepted, or refused with this message."""
 
     by: Subscription
     response: InFlightResponse

@@ -1,9 +1,9 @@
-"""The configuration of one fleet of Envoys and who listens to it.
+"""The configuration of one fleet, and the Envoys that are connected to it.
 
-A publication costs what it changes times who asked for that: no resource, stream or subscription
-is looked at that has nothing to do with it. A fleet is served from its first publication on,
-which has to be complete. What each Envoy may have when is in `envoy`: the fleet hands it `events`,
-and applies the `outcomes` to what all Envoys share.
+The cost of a publication depends only on the changed resources and their subscriptions: no others
+are looked at. A fleet is served from its first publication on, which has to be complete. `envoy`
+decides what each Envoy may get when: the fleet passes `events` to it, and applies the `outcomes` to
+what all Envoys share.
 """
 
 import logging
@@ -58,7 +58,7 @@ def _at_once(_: float, action: Callable[[], None]) -> None:
 
 
 class Fleet:
-    """All that one fleet is served, and the Envoys connected to it."""
+    """All resources of one fleet, and the Envoys that are connected to it."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Fleet:
     ) -> None:
         self.name = name
         self.edition = edition
-        """What it is served as a whole (`whole`); None: parts, of which each stands alone."""
+        """The edition that is served as a whole (`whole`); None: independent parts are served."""
         self.patience = patience or Patience()
         self.clock = clock
         self._later = later
@@ -79,7 +79,7 @@ class Fleet:
         self.interest = Interest()
         self.acceptance = Acceptance(self.store, self.quarantine, self.interest)
         self.observer = AckObserver()
-        self.built_for: Release | None = None  # what is older is served, and told
+        self.built_for: Release | None = None  # older ones are served, with a warning
         self.responses = Responses()
         self._removals = DelayedRemovals(self.patience.warming + self.patience.grace)
         self.pacing = Pacing(self.store, self.patience.pace)
@@ -87,18 +87,19 @@ class Fleet:
         self.counts: Counter[tuple[str, str]] = Counter()  # (what happened, type) to how often
         self.waits = Waits()
         self.declines = Declines()
-        self.identities = frozenset({name})  # certificates of these names may see it
-        self.is_by_name = False  # clients see what is for them, and that by name only (`byname`)
-        # Clients that name no fleet see it if this URI is in their certificate (`authorization`).
+        self.identities = frozenset({name})  # certificates with one of these names may see it
+        self.is_by_name = False  # clients see only what is for them, and only by name (`byname`)
+        # Clients that name no fleet are served this one if the URI is in their certificate
+        # (`authorization`).
         self.uri = ""
         self.counted = LISTENER
-        """The type of which everything is asked for by whoever counts as connected."""
+        """A client counts as connected if it asks for everything of this type."""
         self.is_open = False
         self.envoys: set[Envoy] = set()
         self._by_id: dict[str, Envoy] = {}  # of those with one stream per type
 
     def publish(self, changes: Iterable[Change]) -> None:
-        """Serves the newest state to those who asked for what differs."""
+        """Publishes changes, and sends them to the Envoys that subscribe to them."""
         self.is_open = True
         now, has_envoys = self.clock(), bool(self.envoys)
         kept, removed_at = self._removals.put_off(changes, now, has_envoys=has_envoys)
@@ -109,20 +110,20 @@ class Fleet:
                 self.alarms.set(when, lambda _: self.publish(()))
         self._spread(self.store.apply(self.quarantine.admitted(settled)))
         self._release()
-        # What is served as it was, or not at all, has nothing left to prove.
+        # What is served as before, or not at all, need not be accepted any more.
         self._recover(
             [name for name, _ in self.quarantine.released()],
             lambda name, part: part not in self.store.last_accepted.get(name, ()),
         )
 
     def publish_edition(self, name: str, changes: Iterable[Change]) -> None:
-        """Serves the next edition; for a fleet that is served as a whole."""
+        """Publishes the next edition, for a fleet that is served as a whole."""
         assert self.edition is not None
         self.edition.begin(name)
         self.publish(changes)
 
     def step(self, envoy: Envoy, event: Event, now: float) -> None:
-        """Hands an event to an Envoy, and applies what comes of it."""
+        """Passes an event to an Envoy, and applies its outcomes."""
         for by, outcome in envoy.step(event, now):
             if isinstance(outcome, RefusedEdition | TakenEdition):
                 self._tell_of_edition(envoy, by, outcome)
@@ -162,7 +163,7 @@ class Fleet:
         self._spread(self.store.settled())
 
     def _tell_declined(self, by: Subscription, names: Iterable[str]) -> None:
-        """What clients that are served by name refuse, or do not refuse any more."""
+        """Reports what clients that are served by name refuse, or no longer refuse."""
         for it in names:
             key = Name(by.type_url, it)
             words = self.declines.update(by, key)
@@ -193,8 +194,9 @@ class Fleet:
     def _quarantine(
         self, envoy: Envoy, by: Subscription, found: Refused, kept: Part | None
     ) -> tuple[Change, ...]:
-        """An Envoy refuses a part, and kept this one. What others have accepted, they keep. Returns
-        what is to be served in its place, if it says so itself."""
+        """Quarantines a part that an Envoy refuses, and in place of which it has kept `kept`. Other
+        Envoys keep what they have accepted. Returns what is to be served instead, if the part
+        itself names it."""
         key, part = Name(by.type_url, found.name), found.part
         resource = self.store.resource(key)
         refused = resource.parts.get(part) if resource else None
@@ -217,20 +219,21 @@ class Fleet:
             return (Change(key, part, refused.without),)
         for it in envoy.removing(kept):
             self.store.bring_back(it)
-        # It has nothing but the stand-in, or alone has what it needs and so keeps it alone.
+        # It has nothing but the stand-in, or only it still has what the part needs, so only it
+        # keeps the part.
         if refusal.is_met_by(kept) or not self.store.has_all(kept):
             kept = None
         self._spread(self.store.withdraw(key, part, kept, stand_in))
         return ()
 
     def _is_only_for_older(self, by: Subscription, key: Name) -> bool:
-        """Whether newer Envoys are there, which may well accept what this one refuses."""
+        """Whether newer Envoys are connected, which may accept what this one refuses."""
         mine = by.release
         found = (it.release for it, _ in self.interest.of(key))
         return mine is not None and any(it is not None and it > mine for it in found)
 
     def _drop_refusals_of(self, by: Subscription) -> None:
-        """An Envoy that refused what others accept is gone."""
+        """Drops the refusals of an Envoy that is gone, of parts that others accept."""
         for name, parts in by.overrides.items():
             key = Name(by.type_url, name)
             for part in parts:
@@ -256,7 +259,7 @@ class Fleet:
         return Counter(written(it.release) for it in found)
 
     def _release(self) -> None:
-        """What was kept in place of a refused part goes, if the part is published no more."""
+        """Drops what was kept in place of a refused part, if the part is no longer published."""
         for name, part in self.quarantine.released():
             resource = self.store.resource(name)
             if resource is None or part in resource.parts:
@@ -278,11 +281,13 @@ class Fleet:
         release: Release | None = None,
         viewer: byname.Viewer | None = None,
     ) -> Envoy:
-        """The Envoy of a new stream: its own if that carries all types, else that of its node."""
+        """The Envoy of a new stream: a new one if the stream is aggregated, else that of its
+        node."""
         if not self.envoys and self.pacing.waiting:
             self.publish(())
-        # Envoys of a fleet that is served as a whole may have one id, so streams do not share one;
-        # nor do clients that are served by name, for one id may be that of clients who see less.
+        # Envoys of a fleet that is served as a whole may have the same id, so their streams do not
+        # share an Envoy. Nor do those of clients that are served by name, since clients with the
+        # same id may see less.
         is_alone = is_aggregated or self.edition is not None or viewer is not None
         known = None if is_alone else self._by_id.get(id)
         envoy = known or self._new(id, release, viewer)
@@ -330,11 +335,13 @@ class Fleet:
             envoy.wake()
 
     def _tell_of_loss(self) -> None:
-        """There may be fewer Envoys; one that only looks for us again is not missed meanwhile."""
+        """Reports that there may be fewer Envoys, after the time in which one that only reconnects
+        comes back."""
         self._later(self.patience.comeback, self._tell)
 
     def _tell(self) -> None:
-        """How many Envoys take listeners: before that, one that has just come serves nothing."""
+        """Reports how many Envoys have subscribed to listeners; before that, a new one serves
+        nothing."""
         takers = self.interest.takers(self.counted)
         self.observer.connected(len(takers), Counter(written(it.release) for it in takers))
 

@@ -1,7 +1,7 @@
-"""Which parts one Envoy does not get until the resources that they need are ready on it.
+"""Holds back parts from one Envoy until the resources that they need are ready on it.
 
-No wait is longer than `patience`: a resource that never becomes ready delays the parts that need
-it, once, and nothing else. `warming` decides when a cluster is ready.
+No wait is longer than `patience`: a resource that never becomes ready only delays the parts that
+need it, and only once. `warming` decides when a cluster is ready.
 
     needed ── new ── sent ──────── ready ───► the parts that need it are released
                (no limit) └─ patience ──────► given up: they are released all the same
@@ -33,9 +33,9 @@ class _Held(NamedTuple):
 class Waits:
     """How long parts have waited since the fleet was first served."""
 
-    ended: int = 0  # resources that parts waited for until they were ready
-    seconds: float = 0.0  # the time of those waits, each from when it was sent
-    given_up: int = 0  # resources that parts waited for in vain
+    ended: int = 0  # the number of resources that became ready while parts waited for them
+    seconds: float = 0.0  # the total of those waits, each from when the resource was sent
+    given_up: int = 0  # the number of resources that parts waited for in vain
 
 
 class Gates:
@@ -46,8 +46,11 @@ class Gates:
     ) -> None:
         self._quarantine = quarantine
         self._waits = waits
-        self.is_open = True  # an Envoy that does not ask for all clusters orders its own changes
-        # Until when parts wait for each. One that was given up stays: nothing waits for it again.
+        self.is_open = (
+            True  # an Envoy that does not subscribe to all clusters orders changes itself
+        )
+        # Until when parts wait for each. An entry that was given up stays, so nothing waits for it
+        # again.
         self.closed: dict[Name, float] = {}
         self._store = store
         self._alarms = alarms
@@ -56,22 +59,23 @@ class Gates:
         self._ending: dict[float, list[Collection[Name]]] = {}
 
     def close(self, names: Iterable[Name]) -> None:
-        """Makes parts wait for resources that are not sent yet; without limit until they are."""
+        """Makes parts wait for resources that have not been sent yet, without a limit until they
+        are sent."""
         self.closed.update(dict.fromkeys(names, inf))
 
     def begin(self, names: Collection[Name], now: float) -> None:
-        """Makes parts wait for resources that the Envoy has, and starts the patience with them."""
+        """Makes parts wait for resources that the Envoy has, and starts the time limit."""
         if names:
             self._end_at(now + self._patience, names)
 
     def start(self, names: Iterable[Name], now: float) -> None:
-        """Starts the patience with resources that were sent, as far as their gates are closed."""
+        """Starts the time limit for resources that were sent, if their gates are closed."""
         closed = [it for it in names if it in self.closed]
         if closed:
             self._end_at(now + self._patience, closed)
 
     def open(self, name: Name, now: float) -> None:
-        """Releases the parts that wait for a resource: it is ready, or it is gone."""
+        """Releases the parts that wait for a resource, which is ready or gone."""
         until = self.closed.pop(name, None)
         held = self._waiting.pop(name, ())
         if held and until is not None and now < until < inf:
@@ -88,7 +92,7 @@ class Gates:
         for name in names:
             self.closed.pop(name, None)
         if not self.closed:
-            self.closed = {}  # a dict keeps the memory of what was taken out
+            self.closed = {}  # a dict keeps the memory of removed entries
 
     @property
     def held(self) -> int:
@@ -96,7 +100,7 @@ class Gates:
         return len({it for held in self._waiting.values() for it in held})
 
     def free(self, type_url: str, names: Sequence[str]) -> Sequence[str]:
-        """Those of these resources of which no part may have to wait; they may not exist."""
+        """The resources of which no part may have to wait; they need not exist."""
         if type_url not in GATED or self.is_open or not self._may_block:
             return names
         known = self._store.types[type_url]
@@ -104,12 +108,12 @@ class Gates:
 
     @property
     def _may_block(self) -> bool:
-        """Whether there is anything that a part may have to wait for."""
+        """Whether there is any resource that a part may have to wait for."""
         return bool(self.closed or self._store.lacking)
 
     def offer(self, to: Subscription, resource: Resource, before: Baseline, now: float) -> None:
-        """Sends the newest of a resource, except for the parts that have to wait; the stream has
-        `before` of it."""
+        """Sends the newest state of a resource, except for the parts that have to wait; the stream
+        has `before`."""
         name = resource.name.name
         blocked = self._blocked(resource, before, now)
         if before.is_unknown:
@@ -126,14 +130,14 @@ class Gates:
             if self.keep_accepted(to, name, part, before.parts[part], resource.parts.get(part)):
                 del before.parts[part]
         for part, awaits in blocked.items():
-            if before.tells(part):  # still: what is kept was taken out
+            if before.tells(part):  # kept parts have been removed from it
                 self._hold(to, name, part, Override(before.parts.get(part), awaits))
         if not to.is_head_held(name):
             to.mark(name, before)
 
     def _is_lacking(self, to: Subscription, name: str) -> bool:
-        """Whether a part is served to nobody because it was refused. An Envoy that may still have
-        an older one is left as it is."""
+        """Whether a part of a resource is not served at all because it was refused. An Envoy that
+        may still have an older value keeps it."""
         words = self._quarantine.lacking(Name(to.type_url, name), to.resource(name))
         if words:
             to.unmark_all(name)
@@ -144,7 +148,7 @@ class Gates:
     def replace(
         self, to: Subscription, resource: Resource, part: str, before: Part | None, now: float
     ) -> None:
-        """Sends a part that changed, or makes it wait; `before` is what was served until now."""
+        """Sends a changed part, or makes it wait; `before` is what was served until now."""
         name = resource.name.name
         if to.is_unknown(name) and self._is_lacking(to, name):
             return
@@ -167,8 +171,8 @@ class Gates:
     def keep_accepted(
         self, to: Subscription, name: str, part: str, value: Part | None, newest: Part | None
     ) -> bool:
-        """Keeps what the Envoy has of a part whose newest value is refused; returns whether it
-        does. Nothing is served in place of that value, but nobody asked to remove the part."""
+        """Keeps the Envoy's value of a part whose newest value is refused. Returns whether it does.
+        Nothing is served instead of the refused value, but the part was not removed either."""
         refusal = self._quarantine.refusal(Name(to.type_url, name), part)
         if refusal is None or not refusal.is_met_by(newest):
             return False
@@ -189,8 +193,8 @@ class Gates:
     def _blocked(
         self, resource: Resource, before: Baseline, now: float
     ) -> dict[str, frozenset[Name]]:
-        """The parts that have to wait, each with the resources it waits for, of those that are
-        to be sent to who has `before`."""
+        """The parts that have to wait, each with the resources for which it waits, among those to
+        be sent to an Envoy that has `before`."""
         if resource.name.type_url not in GATED or not self._may_block:
             return {}
         is_any = before.is_whole or before.is_unknown
@@ -227,7 +231,7 @@ class Gates:
                 self.release(to, name, part, now)
 
     def _end_at(self, when: float, names: Collection[Name]) -> None:
-        """Schedules giving up resources; those of one time share an alarm."""
+        """Schedules giving up resources; those with the same time share an alarm."""
         self.closed.update(dict.fromkeys(names, when))
         if when in self._ending:
             self._ending[when].append(names)

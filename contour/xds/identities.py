@@ -1,9 +1,9 @@
-"""The identity of the Envoys of one node ID of one namespace, which are served an EnvoyConfig.
+"""The identity of the Envoys of a node ID in a namespace, which are served an EnvoyConfig.
 
-It is the URI `projectcontour://envoy-node/NAMESPACE/NODE-ID` (percent-encoded, RFC 3986): a kind of
-its own beside the DNS names of the fleets that serve Ingress, HTTPProxy and the Gateway API, and
-the URIs of gRPC clients. The kind decides in which map a fleet is looked for, so no name of another
-kind can lead to the fleet of a node ID, and no node ID to another fleet.
+It is the URI `projectcontour://envoy-node/NAMESPACE/NODE-ID` (percent-encoded, RFC 3986). This is a
+separate kind of name, beside the DNS names of the fleets that serve Ingress, HTTPProxy and the
+Gateway API, and the URIs of gRPC clients. Each kind has its own map of fleets, so no name of
+another kind can lead to the fleet of a node ID, and no node ID to another fleet.
 """
 
 import re
@@ -11,13 +11,13 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 METADATA = "contour-identity"
-"""The gRPC metadata in which a client says who it is where no certificate is asked for."""
+"""The gRPC metadata with the identity of a client where no certificate is required."""
 
 _NODE = re.compile(r"projectcontour://envoy-node/(?P<namespace>[a-z0-9-]{1,63})/(?P<node>[^/?#]+)")
 
 
 class NodeIdentity(NamedTuple):
-    """The Envoys of a node ID, as an EnvoyConfig of a namespace means it."""
+    """The Envoys of a node ID, in the namespace of an EnvoyConfig."""
 
     namespace: str
     node: str
@@ -27,7 +27,7 @@ class NodeIdentity(NamedTuple):
 
 
 def parse(uri: str) -> NodeIdentity | None:
-    """The identity that a URI stands for; None if it is of another form or not canonical."""
+    """The identity of a URI; None if the URI has another form or is not canonical."""
     found = _NODE.fullmatch(uri)
     if found is None:
         return None

@@ -1,9 +1,9 @@
-"""Who asked for what in one fleet: the subscriptions of all Envoys by the names they asked for.
+"""The subscriptions of all Envoys of one fleet, by the names that they asked for.
 
-Streams that asked for the same set of names are one *group*, found by a look into that set. Only
-names by which a stream differs from its group have entries of their own. So an Envoy in sync takes
-as much memory as its differences, and a name is looked up in as many sets as there are groups: no
-more than Envoys, and one if all are in sync.
+Streams that asked for the same set of names are one *group*, found by a lookup in that set. Only
+names by which a stream differs from its group have entries of their own. So the memory of an Envoy
+in sync depends on its differences only, and a name is looked up in one set per group: there are at
+most as many groups as Envoys, and one if all are in sync.
 """
 
 from collections import defaultdict
@@ -16,7 +16,8 @@ from contour.xds.resources import Name
 from contour.xds.subscription import Subscription
 
 _MOST_DIFFERENCES = 64
-"""A stream that differs by more than these, and by an eighth of its names, gets another group."""
+"""A stream that differs by more names than this, and by more than an eighth of its names, changes
+its group."""
 
 
 @dataclass(slots=True)
@@ -82,11 +83,11 @@ class Interest:
         self._wildcards[by.type_url].pop(by, None)
 
     def takers(self, type_url: str) -> set[Envoy]:
-        """The Envoys that asked for everything of a type."""
+        """The Envoys that have asked for everything of a type."""
         return set(self._wildcards[type_url].values())
 
     def of(self, name: Name) -> Iterator[tuple[Subscription, Envoy]]:
-        """Who asked for a resource, by name or with everything."""
+        """The subscriptions that include a resource, by name or as a wildcard."""
         type_url, it = name
         yield from self._wildcards.get(type_url, {}).items()
         for group in self._groups.get(type_url, {}).values():

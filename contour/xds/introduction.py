@@ -1,7 +1,7 @@
-"""What an Envoy that comes is sent of what it asks for, and what it has already.
+"""What a connecting Envoy is sent, and which of the requested resources it already has.
 
-It asks for thousands of resources at once, and has nothing of any or the newest of nearly all. What
-is so for many is done for all of them together; each of the others costs a look at its own state.
+It asks for thousands of resources at once, and has either none of them or the newest version of
+nearly all. These common cases are handled for all resources together; the others one by one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ _NONE = "none"  # no version
 
 
 class Introduction:
-    """Of resources to one Envoy."""
+    """Introduces resources to one Envoy."""
 
     def __init__(self, store: Store, gates: Gates, warming: Warming) -> None:
         self._store = store
@@ -27,7 +27,7 @@ class Introduction:
     def newest(
         self, by: Subscription, names: Sequence[str], had: Mapping[str, str]
     ) -> Sequence[str]:
-        """Which of these the Envoy has in the version that it is to have."""
+        """The resources that the Envoy already has in the version that it should have."""
         if not had:
             return []
         versions = self._store.versions(by.type_url, names)
@@ -40,14 +40,14 @@ class Introduction:
         return [it for it in names if it in had and it not in other]
 
     def keep(self, to: Subscription, names: Sequence[str], now: float) -> None:
-        """Takes note of resources that the Envoy has as they are to be."""
+        """Notes resources that the Envoy already has in the right version."""
         if to.type_url == CLUSTER:
             self._warming.known(names, now)
         self._warming.has(to, names, now)
 
     def offer_all(self, to: Subscription, names: Sequence[str]) -> Sequence[str]:
-        """Sends resources of which the Envoy has nothing, and of which nothing has to wait;
-        returns which these are. That a resource does not exist is an answer, too."""
+        """Sends resources that the Envoy does not have and that need not wait; returns which these
+        are. That a resource does not exist is also sent."""
         free = [
             it
             for it in self._gates.free(to.type_url, names)
@@ -65,7 +65,8 @@ class Introduction:
         self._gates.close([known[it].name for it in clusters if it in known])
 
     def bring(self, to: Subscription, resource: Resource, version: str | None, now: float) -> bool:
-        """Brings a stream to the newest of a resource; whether it is known which parts it has."""
+        """Brings a stream to the newest state of a resource. Returns whether it is known which
+        parts it has."""
         name = resource.name.name
         if version == resource.version(to.overridden_parts(name)):
             self.keep(to, (name,), now)
@@ -78,7 +79,7 @@ class Introduction:
 
 
 def without(names: Sequence[str], some: Sequence[str]) -> Sequence[str]:
-    """The names that are not among some of them; all or none, for the most part."""
+    """The names that are not among others; optimised for all or none."""
     if len(some) == len(names):
         return ()
     left_out = set(some)

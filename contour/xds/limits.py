@@ -1,6 +1,6 @@
-"""What one peer may take of the xDS port: time for handshakes, streams, the age of a connection.
+"""Limits for each peer of the xDS port: time for handshakes, streams, the age of a connection.
 
-Each limit can be switched off by 0. A Unix socket is ours alone: streams over it are not counted.
+0 switches a limit off. Streams over a Unix socket are not counted, since it is private.
 """
 
 from collections import Counter
@@ -20,13 +20,13 @@ class Limits:
     streams_per_address: int = 2048
     """More are refused (RESOURCE_EXHAUSTED)."""
     connection_age: float = 2 * 3600.0
-    """gRPC ends a connection at this age, give or take a tenth. Then Envoys spread over replicas
-    that have come since, and a certificate that has ended opens nothing any more."""
+    """gRPC ends a connection at this age, plus or minus a tenth. So Envoys spread over new
+    replicas, and an expired certificate does not stay in use."""
     grace: float = 5.0
-    """How long streams go on over a connection whose time is up."""
+    """How long streams go on after their connection has reached its age."""
 
     def options(self) -> Iterator[tuple[str, int]]:
-        """As arguments of a gRPC server."""
+        """The limits as arguments of a gRPC server."""
         if self.handshake:
             yield "grpc.server_handshake_timeout_ms", round(self.handshake * 1000)
         if self.streams_per_connection:
@@ -42,7 +42,7 @@ class TooMany(Exception):  # noqa: N818
 
 @dataclass(slots=True)
 class Peers:
-    """The streams that are open, by the address they come from."""
+    """The open streams, by the address of the peer."""
 
     most: int
     _open: Counter[str] = field(default_factory=Counter)

@@ -1,8 +1,8 @@
-"""Memory that many streams took when they came goes back to the system.
+"""Returns memory to the system that many new streams have needed.
 
-Envoys that come back say what they have of everything, and are answered, all at the same time. What
-that takes is free soon afterwards, but the C library keeps it for the process. So it is asked to
-give it back, once no stream has come for a while. That takes milliseconds.
+Envoys that reconnect all report their resources and get answers at the same time. The memory for
+that is free soon afterwards, but the C library keeps it in the process. So the library is asked to
+return it when no new stream has come for a while. That takes milliseconds.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ def give_back() -> None:
 
 
 class Arrivals:
-    """New streams, and what is done when they have ceased to come."""
+    """Watches new streams, and acts when no more have come for a while."""
 
     def __init__(
         self,

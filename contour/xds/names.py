@@ -1,7 +1,7 @@
 """The names that one stream asked for of one type.
 
-Envoys in sync ask for the same thousands of names. They share one set of them (`shared`), so what a
-stream has of its own are the differences to it.
+Envoys in sync ask for the same thousands of names. They share one set of these (`shared`), so a
+stream only stores its differences.
 """
 
 from collections.abc import Iterator
@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, eq=False)
 class Names:
-    """A set of names. `interest` changes it, for it finds subscriptions by these fields."""
+    """A set of names. Only `interest` changes it, because it finds subscriptions by these
+    fields."""
 
-    shared: frozenset[str] = frozenset()  # the very object that other streams have, too
+    shared: frozenset[str] = frozenset()  # the same object for several streams
     added: set[str] = field(default_factory=set)  # none of which is in `shared`
     dropped: set[str] = field(default_factory=set)  # of `shared`: no longer asked for
 
@@ -28,5 +29,5 @@ class Names:
 
     @property
     def differences(self) -> int:
-        """How many names are not as in the shared set."""
+        """The number of names in which the set differs from the shared one."""
         return len(self.added) + len(self.dropped)

@@ -1,4 +1,4 @@
-"""Who is told what the Envoys of a fleet accept and refuse, so that statuses can tell it."""
+"""Observes what the Envoys of a fleet accept and refuse, for statuses."""
 
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
@@ -30,13 +30,13 @@ class RefusedWhole(NamedTuple):
 
 
 class AckObserver:
-    """Calls come in the middle of a publication or an answer: note them, act later.
+    """Calls come in the middle of a publication or an answer: note them, and act later.
 
-    This one ignores them all.
+    This class ignores them all.
     """
 
     def refused(self, refused: RefusedPart) -> None:
-        """A part is refused; what was accepted last keeps serving."""
+        """A part is refused; what was accepted last stays in force."""
 
     def recovered(self, name: Name, part: str) -> None:
         """A newer version of a refused part was accepted."""

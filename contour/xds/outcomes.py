@@ -1,7 +1,7 @@
-"""What comes of an event for the fleet: `Envoy.step` returns outcomes, `Fleet` applies them.
+"""The outcomes of an event for the fleet: `Envoy.step` returns them, `Fleet` applies them.
 
-Each is about resources of the subscription that it is returned with: an Envoy that comes asks for
-thousands at once. Events are in `events`.
+Each is about resources of the subscription with which it is returned, since a connecting Envoy asks
+for thousands at once. Elsewhere: events (`events`).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,22 +36,23 @@ class Unchanged(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """The Envoy has accepted what a response brought, or says that it has it."""
+    """The Envoy has accepted the content of a response, or says that it has it."""
 
     before: Mapping[str, Baseline]
 
 
 class Refused(NamedTuple):
-    """A part was found to be what the Envoy refuses."""
+    """A part was found that the Envoy refuses."""
 
     name: str
     part: str
     words: str  # Envoy's message
-    is_stray: bool  # the resource had not changed itself, so there is nothing to take back
+    is_stray: bool  # the resource itself had not changed, so there is nothing to take back
 
 
 class Declined(NamedTuple):
-    """A client that is served by name refuses resources, or has ceased to; nobody else cares."""
+    """A client that is served by name refuses resources, or no longer does; others are not
+    affected."""
 
     names: Sequence[str]
 

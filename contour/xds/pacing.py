@@ -1,15 +1,13 @@
-"""Changes of listeners, paced while they go on and on: each costs every Envoy memory for a while.
+"""Paces frequent changes of listeners, each of which costs every Envoy memory for a while.
 
-Envoy keeps what a new listener replaces until the drain time is over (half a megabyte a change
-where there are a thousand TLS hosts), whoever asked for the change. So the first few changes go out
-at once, and of those that follow without a pause all that come within an interval go out together.
-Nobody waits longer than an interval.
+Envoy keeps what a new listener replaces until the drain time is over (half a megabyte for each
+change with a thousand TLS hosts). So the first few changes are sent at once; of those that follow
+without a pause, all within an interval are sent together. No change waits longer than an interval.
 
-A listener that is new does not wait, unless another one is to be removed, whose address it may
-have.
-Endpoints, clusters, secrets and routes do not wait, but for routes of a host of which the
-listener's part of the same publication waits: its new route may be good only for connections on
-its new terms. What such a host is to lose waits, too.
+A new listener does not wait, unless another one is to be removed, whose address it may have.
+Endpoints, clusters, secrets and routes do not wait, except for routes of a host whose part of the
+listener waits in the same publication: its new routes may only be safe for connections with the new
+TLS terms. Removals of such a host wait, too.
 """
 
 from collections.abc import Iterable
@@ -26,28 +24,28 @@ class Pace:
     interval: float = 0.75
     """Seconds between two changes, in the long run."""
     burst: int = 5
-    """So many after a pause are not delayed."""
+    """The number of changes after a pause that are not delayed."""
 
 
 class Pacing:
-    """What of one fleet's publications waits. Times are in seconds."""
+    """The waiting changes of one fleet. Times are in seconds."""
 
     def __init__(self, store: Store, pace: Pace) -> None:
         self._store = store
         self._pace = pace
-        self._waiting: dict[PartKey, Change] = {}  # the newest of each part
-        self._spent_until = float("-inf")  # when every change that was made is paid for
+        self._waiting: dict[PartKey, Change] = {}  # the newest change of each part
+        self._spent_until = float("-inf")  # when the budget of all past changes is restored
 
     @property
     def waiting(self) -> int:
-        """How many parts wait."""
+        """The number of parts that wait."""
         return len(self._waiting)
 
     def put_off(
         self, changes: list[Change], now: float, *, has_envoys: bool
     ) -> tuple[list[Change], float | None]:
-        """The changes without those that wait, and with those that have waited; and when those go
-        on, if these are the first to wait."""
+        """The changes without those that have to wait, and with those that have waited; and the
+        time at which the wait ends, if these are the first to wait."""
         paced = any(map(self._is_paced, changes))
         if not has_envoys or not (self._waiting or paced):
             return self._released(changes), None
@@ -68,7 +66,7 @@ class Pacing:
 
     @property
     def _due(self) -> float:
-        """When listeners may change the next time."""
+        """When listeners may change again."""
         return self._spent_until - self._pace.interval * (self._pace.burst - 1)
 
     def _released(self, changes: list[Change]) -> list[Change]:
@@ -76,7 +74,8 @@ class Pacing:
         return [*(waited | {(it.name, it.part): it for it in changes}).values()]
 
     def _is_paced(self, change: Change) -> bool:
-        """Whether a listener is another one for it. Nothing is replaced by one that is new."""
+        """Whether a change replaces or removes an existing listener. A new listener replaces
+        nothing."""
         return change.name.type_url == LISTENER and self._store.resource(change.name) is not None
 
     def _waits(self, change: Change, hosts: set[str]) -> bool:
@@ -88,8 +87,8 @@ class Pacing:
         return type_url == ROUTE and not hosts.isdisjoint(self._hosts(change))
 
     def _leaves(self, changes: Iterable[Change]) -> bool:
-        """Whether the removal of a listener waits. Then one that is new has to wait, too: it may
-        have the same address, which Envoy gives to one listener at a time."""
+        """Whether the removal of a listener waits. Then a new one has to wait, too: it may have the
+        same address, which Envoy allows for one listener at a time."""
         every = (*changes, *self._waiting.values())
         return any(it.part == "" and it.value is None and self._is_paced(it) for it in every)
 
@@ -99,7 +98,7 @@ class Pacing:
         return {host for it in paced for host in self._hosts(it)}
 
     def _hosts(self, change: Change) -> tuple[str, ...]:
-        """The hosts that a change is about, as it will be or as it was."""
+        """The hosts that a change is about, before or after it."""
         resource = self._store.resource(change.name)
         before = resource.parts.get(change.part) if resource else None
         return (*(change.value.hosts if change.value else ()), *(before.hosts if before else ()))

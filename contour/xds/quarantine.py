@@ -1,9 +1,9 @@
-"""Parts that Envoy refuses: kept out of what is served until they change.
+"""Parts that Envoy refuses, which are not served until they change.
 
-The part that was accepted last stays, also for Envoys that connect later. Where none ever was, a
-stand-in (if there is one) keeps others from taking its place. What some Envoys accept is served on
-to them; those that refuse it (an older build, say) keep what they have. The search for the part to
-blame is in `bisection`.
+The value that was accepted last stays, also for Envoys that connect later. If none was ever
+accepted, a stand-in (if there is one) keeps other parts from taking its requests. Envoys that
+accept a part are still served it; those that refuse it (such as older releases) keep what they
+have. Elsewhere: the search for the part to blame (`bisection`).
 """
 
 from collections import defaultdict
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from contour.xds.resources import Change, Name, Origin, Part, PartKey, Resource, is_same
 
 StandIn = Callable[[Name, str], Part | None]
-"""What is served of a part that is refused, where none was ever accepted; perhaps nothing."""
+"""What is served instead of a refused part of which no value was ever accepted; None: nothing."""
 
 
 def _nothing(_: Name, __: str) -> Part | None:
@@ -22,22 +22,24 @@ def _nothing(_: Name, __: str) -> Part | None:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What was refused, and the words it was refused with."""
+    """A refused part, and the message of the refusal."""
 
     part: Part | None
     words: str
-    is_partial: bool = False  # others have accepted it and go on with it
-    is_whole: bool = False  # it stands for its resource, of which nothing more is known
-    stand_in: Part | None = None  # what is served where nothing was accepted before it
-    origins: tuple[Origin, ...] = ()  # who is told, if not all that the part and its users are of
+    is_partial: bool = False  # others have accepted it and keep it
+    is_whole: bool = False  # it stands for its whole resource, since the part is not known
+    stand_in: Part | None = None  # what is served if no value was ever accepted
+    origins: tuple[
+        Origin, ...
+    ] = ()  # whose statuses show it, if not those of the part and its users
 
     def is_met_by(self, served: Part | None) -> bool:
-        """Whether nothing of the part is served, or no more than what stands in for it."""
+        """Whether nothing is served for the part, or only its stand-in."""
         return served is None or (self.stand_in is not None and is_same(served, self.stand_in))
 
 
 def _is_below(part: Part | None, above: Part | None) -> bool:
-    """Whether a part is served in the place of another one where that is refused."""
+    """Whether a part is one of the replacements for another one that is refused."""
     while above is not None and (above := above.without) is not None:
         if is_same(part, above):
             return True
@@ -66,14 +68,14 @@ class Quarantine:
         return {part: it.part for part, it in found.items() if not it.is_whole}
 
     def lacking(self, name: Name, resource: Resource | None) -> str:
-        """The words about a refused part of which nothing is served; empty if there is none."""
+        """The message about a refused part for which nothing is served; empty if there is none."""
         refused = self._refused.get(name, {})
         parts = resource.parts if resource else {}
         found = ((it, parts.get(part)) for part, it in refused.items() if part)
         return next((it.words for it, served in found if it.is_met_by(served)), "")
 
     def admitted(self, changes: Iterable[Change]) -> Iterator[Change]:
-        """The changes without those that would serve again what was refused."""
+        """The changes without those that would publish a refused value again."""
         for change in changes:
             refused = self._refused.get(change.name)
             if refused:
@@ -86,7 +88,7 @@ class Quarantine:
             yield change
 
     def _changed_below(self, refusal: Refusal, change: Change) -> Part | None:
-        """What is served without what is refused, if that is different now."""
+        """The replacement of a refused part, if it has changed."""
         was, now = refusal.part and refusal.part.without, change.value and change.value.without
         if now is None or is_same(was, now):
             return None
@@ -94,8 +96,9 @@ class Quarantine:
         return now
 
     def add(self, name: Name, part: str, refusal: Refusal) -> None:
-        """Of a part that says what is served without it, its own origins are told: nobody else
-        loses anything. Where that is refused as well, the refusal is of what was above it, too."""
+        """Adds a refusal. If the part names its replacement, only its own origins show the refusal,
+        because nothing else is lost. If the replacement is refused, too, the refusal also covers
+        the parts above it."""
         if refusal.part is not None and refusal.part.without is not None:
             refusal = replace(refusal, origins=refusal.part.origins)
         above = self.refusal(name, part)
@@ -107,7 +110,7 @@ class Quarantine:
         self._released[name].discard(part)
 
     def remove(self, name: Name, part: str) -> None:
-        """Nobody refuses the part any more."""
+        """Removes a refusal."""
         refused = self._refused[name]
         refused.pop(part, None)
         if not refused:
@@ -116,7 +119,7 @@ class Quarantine:
     def recovered(
         self, names: Iterable[Name], is_good: Callable[[Name, str], bool]
     ) -> list[PartKey]:
-        """The parts whose change was accepted, which had been refused before it."""
+        """The parts that were refused before they changed, and are accepted now."""
         if not self._released:
             return []
         found = [(it, part) for it in names for part in self._released.get(it, ())]
@@ -129,11 +132,11 @@ class Quarantine:
 
     @property
     def has_released(self) -> bool:
-        """Whether any part has changed since it was refused, and was not accepted since."""
+        """Whether any part has changed since its refusal, without being accepted yet."""
         return bool(self._released)
 
     def released(self) -> list[PartKey]:
-        """The parts that have changed since they were refused, and were not accepted since."""
+        """The parts that have changed since their refusal, and are not accepted yet."""
         return [(name, part) for name, parts in self._released.items() for part in parts]
 
     def _release(self, change: Change, refused: dict[str, Refusal]) -> None:

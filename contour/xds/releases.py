@@ -1,4 +1,4 @@
-"""Releases of Envoy: what a node says of itself, and which is older."""
+"""Releases of Envoy: reading them from a node, and comparing them."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from envoy.config.core.v3.base_pb2 import Node
 
 
 class Release(NamedTuple):
-    """A release of Envoy, such as 1.40.2. They are ordered as they came out."""
+    """A release of Envoy, such as 1.40.2. Releases are ordered by number."""
 
     major: int
     minor: int
@@ -17,12 +17,13 @@ class Release(NamedTuple):
 
     @staticmethod
     def of(node: Node) -> "Release | None":
-        """What a node of xDS says (`user_agent_build_version`); None if it says nothing."""
+        """The release that an xDS node reports (`user_agent_build_version`); None if it reports
+        none."""
         found = node.user_agent_build_version.version
         said = Release(found.major_number, found.minor_number, found.patch)
         return said if said > Release(0, 0) else None
 
 
 def written(release: Release | None) -> str:
-    """Empty if it is not known."""
+    """The release as text; empty if it is not known."""
     return "" if release is None else str(release)

@@ -1,9 +1,10 @@
-"""When one Envoy may lose a resource: when nothing it has uses it any more, and a while later.
+"""When a resource may be removed from one Envoy: a while after nothing that it has uses the
+resource any more.
 
-Removals that were published together go out together, behind one barrier: the resources that Envoy
-had yet to be sent, or to acknowledge, at that time. Any of them might still have used what is
-removed. What Envoy refuses is awaited only if what it keeps instead needs something of that.
-Requests that were routed before the acknowledgement get the grace period.
+Removals that were published together are sent together, behind one barrier: the resources that were
+still to be sent to Envoy, or unacknowledged, at that time. Any of them might still have used what
+is removed. A refused resource is awaited only if what Envoy keeps instead needs something that is
+removed. Requests that were routed before the acknowledgement get the grace period.
 """
 
 from collections import Counter
@@ -14,7 +15,8 @@ from contour.xds.resources import CLUSTER, ENDPOINTS, SECRET, Name, Part, Resour
 from contour.xds.state import InFlightResponse
 from contour.xds.subscription import Subscription
 
-# The very resource: another one of its name may come, and be removed again.
+# It contains the resource itself, because another one of the same name may be added and removed
+# again.
 PendingRemoval = tuple[Subscription, Resource]
 _Key = tuple[Subscription, str]
 
@@ -23,33 +25,34 @@ _ANYTHING = Name("", "")
 
 @dataclass(slots=True)
 class RemovalBarrier:
-    """What is removed, and what has to be acknowledged first: from which response on."""
+    """What is removed, and what has to be acknowledged first, each from which response on."""
 
     removals: list[PendingRemoval]
     awaits: dict[_Key, int]
 
 
 class PendingRemovals:
-    """What one Envoy is about to lose, and the barriers that are not yet passed."""
+    """The removals for one Envoy, and the barriers that are not yet passed."""
 
     def __init__(self) -> None:
         self._barriers: list[RemovalBarrier] = []
-        self._needed: Counter[Name] = Counter()  # by what is about to be removed
+        self._needed: Counter[Name] = Counter()  # by resources that are about to be removed
 
     def begin(self, to: Subscription, resource: Resource) -> None:
-        """What is no longer served stays with the other side for a while, as it is."""
+        """Begins to remove a resource, which stays on Envoy unchanged for a while."""
         to.removing[resource.name.name] = resource
         self._needed.update(_needs(resource))
 
     def cancel(self, to: Subscription, name: str) -> Resource | None:
-        """Ends the removal of a resource, one way or the other."""
+        """Ends the removal of a resource, whether it is completed or cancelled."""
         resource = to.removing.pop(name, None)
         if resource is not None:
             self._needed.subtract(_needs(resource))
         return resource
 
     def is_needed(self, name: Name) -> bool:
-        """Whether something that is about to be removed, and is still there, may need it."""
+        """Whether a resource that is about to be removed, but still exists on Envoy, may need
+        it."""
         may_be_used = name.type_url in {ENDPOINTS, SECRET} and self._needed[_ANYTHING] > 0
         return may_be_used or self._needed[name] > 0
 
@@ -68,7 +71,7 @@ class PendingRemovals:
         return barrier
 
     def acknowledged(self, by: Subscription, response: InFlightResponse) -> None:
-        """A response was acknowledged: what it brought is awaited no longer."""
+        """A response was acknowledged: its resources are no longer awaited."""
         for barrier in self._barriers:
             for name in response.before:
                 key = (by, name)
@@ -106,7 +109,7 @@ class PendingRemovals:
 def needed_of(
     subscriptions: Mapping[str, Sequence[Subscription]], part: Part | None
 ) -> Iterator[Resource]:
-    """What a part needs, directly or not, of that which is about to be removed."""
+    """The resources that a part needs, directly or not, and that are about to be removed."""
     for need in part.needs if part else ():
         for it in subscriptions.get(need.type_url, ()):
             resource = it.removing.get(need.name)
@@ -116,21 +119,21 @@ def needed_of(
 
 
 def _is_awaited(by: Subscription, name: str, barrier: RemovalBarrier) -> bool:
-    """Whether something else than the newest of a resource is in the way of a removal. What is
-    refused stays as it is, so nothing but its use would ever end the wait."""
+    """Whether a removal has to wait for a resource of which something else than the newest is sent.
+    A refused value never changes by itself, so it is awaited only if it uses what is removed."""
     return by.is_held_back(name) or _uses(by, name, barrier)
 
 
 def _uses(by: Subscription, name: str, barrier: RemovalBarrier) -> bool:
-    """Whether the other side may still have something that needs what is removed."""
+    """Whether Envoy may still have something that needs what is removed."""
     if by.is_held_whole(name):
-        return True  # It has some version of it, and nobody knows which.
+        return True  # It has an unknown version of it.
     removed = {it.name for _, it in barrier.removals}
     return any(not removed.isdisjoint(it.needs) for it in by.held_there(name))
 
 
 def _needs(resource: Resource) -> list[Name]:
-    """What a resource needs; of a cluster that is not known any more, it may be anything."""
+    """What a resource needs; a cluster that is no longer known may need anything."""
     if not resource.parts and resource.name.type_url == CLUSTER:
         return [_ANYTHING]
     return [need for part in resource.parts.values() for need in part.needs]

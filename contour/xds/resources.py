@@ -1,11 +1,11 @@
-"""What is served: xDS resources, cut into parts. The contract with those who translate.
+"""xDS resources, divided into parts: the contract with translators.
 
-A RouteConfiguration is a head part `""` (its name and settings) and one part per virtual host;
-an extension's configuration is a head and the parts of what the extension is told; most other
-resources are the single part `""`. The encoded message is the parts' bodies joined in
-order of part name. Parts matter because one Envoy may hold the newest part of one host and still
-the previous part of another, whose new cluster is not ready there. Versions are content hashes:
-equal on all replicas and after every restart. Gating is in `gates`, refusals are in `bisection`.
+A RouteConfiguration is a head part `""` (its name and settings) and one part per virtual host; an
+extension's configuration is a head and parts with its content; most other resources are the single
+part `""`. The encoded message is the concatenation of the parts' bodies in the order of their
+names. Parts matter because one Envoy may have the newest part of one host and still the previous
+part of another, whose new cluster is not ready there. Versions are content hashes: equal on all
+replicas and after every restart. Elsewhere: gating (`gates`), refusals (`bisection`).
 """
 
 from bisect import bisect_left, insort
@@ -27,28 +27,30 @@ ROUTE = f"{_PREFIX}.config.route.v3.RouteConfiguration"
 RUNTIME_LAYER = f"{_PREFIX}.service.runtime.v3.Runtime"
 SCOPE = f"{_PREFIX}.config.route.v3.ScopedRouteConfiguration"
 RATE_LIMITS = "type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig"
-"""What a rate limit service (envoyproxy/ratelimit) is told; Envoys never ask for it."""
+"""The configuration of a rate limit service (envoyproxy/ratelimit), for which Envoys never ask."""
 
-# What a resource refers to goes out before it.
+# The resources to which one refers are sent before it.
 ORDER = (
     RUNTIME_LAYER, CLUSTER, ENDPOINTS, SECRET, EXTENSION, LISTENER, ROUTE, SCOPE, RATE_LIMITS,
 )  # fmt: skip
 RANK = {type_url: rank for rank, type_url in enumerate(ORDER)}
 OTHER = "other"
-"""Stands for all other types. Clients may ask for them, but there is nothing of them."""
-# Clients ask for all of these without naming them; in state of the world, absence is removal.
+"""Stands for all other types: clients may ask for them, but there are no resources."""
+# Clients ask for all resources of these types without naming them; in the state-of-the-world
+# variant, absence means removal.
 WHOLE = frozenset({CLUSTER, LISTENER, SCOPE, RATE_LIMITS})
-# These wait for what they need; the others are what is waited for.
+# Resources of these types wait for what they need; the others are waited for.
 GATED = frozenset({LISTENER, ROUTE, SCOPE})
 
 _MODULUS = 1 << 128
 _FEW_RENDERINGS = 4
-_FEW_PARTS = 2  # a head and one host: whoever has another version has nothing to lose but itself
+_FEW_PARTS = 2  # a head and one host: sending it as a whole costs little
 _LONG_HISTORY = 64
 
 
 Origin = tuple[str, str, str]
-"""An object that a part was made of, as its translator names it; only handed on, and sorted."""
+"""An object from which a part was made, as its translator names it; it is only passed on and
+sorted."""
 
 
 class Name(NamedTuple):
@@ -68,15 +70,16 @@ class Part:
 
     body: bytes  # encoded protobuf fields of the resource's message
     digest: bytes  # 16-byte blake2b of the body
-    # What an Envoy must have ready before it gets this part: each once, sorted (`needed`). Nearly
-    # always it is one thing or nothing, for which a set of its own would take four times as much.
+    # The resources that must be ready on an Envoy before it gets this part: each once, sorted
+    # (`needed`). Nearly always there is one or none, for which a set would take four times the
+    # memory.
     needs: tuple[Name, ...] = ()
-    origins: tuple[Origin, ...] = ()  # whose status tells about a refusal of this part
+    origins: tuple[Origin, ...] = ()  # whose statuses show a refusal of this part
     # Clusters only: whether Envoy warms it before use. Not so for DNS clusters that are served with
     # `wait_for_warm_on_init: false`.
     warms: bool = True
-    # A head that is no message by itself: a part that completes it has to be there. (A listener for
-    # TLS without a filter chain is refused.)
+    # A head that is not a valid message by itself: it needs a part that completes it. (Envoy
+    # refuses a TLS listener without a filter chain.)
     is_fragment: bool = False
     completes: bool = False
     # Clusters only: Envoy warms it until the first health checks are done, so the acknowledgement
@@ -85,28 +88,30 @@ class Part:
     # Envoys older than `since` cannot load it; they get `older` instead, or nothing.
     since: Release | None = None
     older: "Part | None" = None
-    # What is served instead where Envoys refuse it, whatever was accepted before.
+    # What is served instead if Envoys refuse it, whatever was accepted before.
     without: "Part | None" = None
-    # The hosts it is about. What a listener and a table of routes say of one goes out together.
+    # The hosts that it is about. Changes of a host in a listener and in a table of routes are sent
+    # together.
     hosts: tuple[str, ...] = ()
-    # Of the head, where resources are sent by name only: who may see it; None: everybody.
+    # For the head, where resources are sent by name only: who may see the resource; None:
+    # everybody.
     audience: frozenset[str] | None = None
-    # What clients in these zones get instead.
+    # What clients in these zones get instead of the body.
     by_zone: Mapping[str, "Part"] | None = None
 
     @property
     def varies(self) -> bool:
-        """Whether some clients get something else."""
+        """Whether some clients get another value."""
         return self.since is not None or bool(self.by_zone)
 
 
 def kind(type_url: str) -> str:
-    """The type that something is served as."""
+    """The type under which a type URL is served."""
     return type_url if type_url in RANK else OTHER
 
 
 class Change(NamedTuple):
-    """A part that is new or different, or (without a value) gone."""
+    """A part that is new or changed, or (without a value) removed."""
 
     name: Name
     part: str
@@ -153,8 +158,8 @@ def digest(body: bytes) -> bytes:
 
 
 def fitting(value: Part | None, release: Release | None, zone: str = "") -> Part | None:
-    """A part as an Envoy of this release can load it, or as it is for a client in this zone; one
-    that does not say its release is not older."""
+    """A part for an Envoy of this release, or for a client in this zone; an Envoy that does not
+    report its release counts as new."""
     if value is not None and value.by_zone is not None:
         return value.by_zone.get(zone, value)
     if value is None or value.since is None or release is None or release >= value.since:
@@ -168,7 +173,7 @@ def is_same(one: Part | None, other: Part | None) -> bool:
 
 
 Marked = set[str] | frozenset[str]
-"""Some parts of a resource; of most resources none, for which there is no set of its own."""
+"""Some parts of a resource. Most resources have none, and share an empty set."""
 
 _NONE: frozenset[str] = frozenset()
 
@@ -185,7 +190,7 @@ def _marked(among: Marked, part: str, *, is_one: bool) -> Marked:
 
 class Resource:
     """The newest parts of one resource, rendered on demand for all streams at once. There are four
-    of them for each host, so what is nearly always empty is made when it is needed."""
+    resources for each host, so fields that are nearly always empty are only created when needed."""
 
     __slots__ = (
         "_history", "_order", "_renderings", "_shares", "_sum", "completing", "name", "parts",
@@ -196,7 +201,7 @@ class Resource:
         self.name = name
         self.parts: dict[str, Part] = {}
         self.completing: Marked = _NONE  # the parts that complete a head
-        self.varied: Marked = _NONE  # the parts that some Envoys or clients get otherwise
+        self.varied: Marked = _NONE  # the parts of which some Envoys or clients get another value
         self._order: list[str] | None = None
         self._sum = 0
         self._shares: dict[int, str] | None = None
@@ -210,11 +215,12 @@ class Resource:
         return head.audience if head is not None else None
 
     def put(self, part: str, value: Part | None) -> Part | None:
-        """Replaces one part at a cost that does not depend on the others; returns what it was."""
+        """Replaces one part, at a cost that does not depend on the others; returns its former
+        value."""
         before = self.parts.get(part)
-        # One gap, and what is older tells nothing.
+        # After one gap, older entries are useless.
         known = self._history[1 - _LONG_HISTORY :] if len(self.parts) > _FEW_PARTS else ()
-        # What was empty before is told by the share of its one part.
+        # A resource with one part is recognised by the share of that part, without history.
         self._history = (*known, (self._sum, part, before)) if self.parts else ()
         self._sum = self._sum_with({part: value})
         self._renderings = None
@@ -237,13 +243,13 @@ class Resource:
             del order[bisect_left(order, part)]
 
     def version(self, overridden: Parts | None = None) -> str:
-        """The content hash, with some parts replaced by what one Envoy has in their place."""
+        """The content hash, with some parts replaced by what one Envoy has instead."""
         return f"{self._sum_with(overridden) if overridden else self._sum:032x}"
 
     def since(self, version: str) -> dict[str, Part | None] | None:
-        """What was different in a version: the parts as they were then; None if it is not known.
+        """The differences of a version: the parts as they were then; None if they are not known.
 
-        Known are the last versions, and (for a version is a sum) those that lack a single part.
+        The last versions are known, and (since a version is a sum) those that lack a single part.
         """
         try:
             total = int(version, 16)
@@ -263,7 +269,7 @@ class Resource:
         return self._shares
 
     def rendered(self, shape: Shape, overridden: Parts | None = None) -> bytes:
-        """The encoded resource in its envelope. Only what is worth keeping is kept."""
+        """The encoded resource in its envelope, which is cached if it is worth it."""
         total = self._sum_with(overridden) if overridden else self._sum
         kept = self._renderings if self._renderings is not None else {}
         if (known := kept.get((shape, total))) is not None:
@@ -290,7 +296,7 @@ class Resource:
         return self._joined([parts[name].body for name in self._order])
 
     def _joined(self, bodies: list[bytes]) -> bytes:
-        """Of an extension's configuration, all but the head stand inside its `Any`."""
+        """Joins bodies; in an extension's configuration, all but the head are inside its `Any`."""
         if self.name.type_url != EXTENSION:
             return b"".join(bodies)
         return b"".join((*bodies[:1], wire.field(2, wire.field(2, b"".join(bodies[1:])))))
@@ -303,7 +309,8 @@ class Resource:
 
 
 def _share(part: str, value: Part | None) -> int:
-    """What a part adds to the version. Salted with its name, so that parts cannot trade places."""
+    """The summand of a part in the version. It includes the part's name, so that swapped parts give
+    another version."""
     if value is None:
         return 0
     salted = blake2b(part.encode(), digest_size=16, key=value.digest)

@@ -1,16 +1,16 @@
-"""Responses that are made once for all streams that ask for the same; and their nonces."""
+"""Responses that are made once for all streams with the same subscriptions, and their nonces."""
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable
 from itertools import count
 
 _MOST = 32
-"""Responses of one type that are kept. Envoys in sync ask for the same; what else clients ask for
-is theirs to choose, and without end."""
+"""The number of cached responses of one type. Envoys in sync ask for the same resources; clients
+may ask for any others, without bound."""
 
 
 class Responses:
-    """Those of one fleet."""
+    """The responses of one fleet."""
 
     def __init__(self) -> None:
         self._nonces = count(1)
@@ -21,7 +21,8 @@ class Responses:
         return f"{next(self._nonces):x}"
 
     def shared(self, type_url: str, key: object, made: Callable[[str], bytes]) -> tuple[bytes, str]:
-        """A response that all streams get that ask for the same before the type changes again."""
+        """A response for all streams that ask for the same resources before the type changes
+        again."""
         known = self._shared[type_url]
         if key not in known:
             nonce = self.nonce()
@@ -32,5 +33,5 @@ class Responses:
         return known[key]
 
     def forget(self, type_url: str) -> None:
-        """Something of a type has changed."""
+        """Drops the responses of a type that has changed."""
         self._shared.pop(type_url, None)

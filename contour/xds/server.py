@@ -1,8 +1,8 @@
-"""The gRPC server of all fleets: thin, for what can go wrong is in modules without I/O.
+"""The gRPC server of all fleets. It is thin: the logic is in modules without I/O.
 
-Bytes go through as they are: requests are decoded by the dialect, responses were encoded when
-they were joined. The port opens when `start` is called, which is after the first complete
-publication, so that no Envoy is ever told less than it has.
+It passes bytes through: `delta` and `sotw` decode requests and encode responses. The port opens
+when `start` is called, which is after the first complete publication, so that no Envoy ever gets
+less than it has.
 """
 
 import asyncio
@@ -43,14 +43,14 @@ _SERVICES = {
 _OPTIONS = (
     ("grpc.max_receive_message_length", 32 << 20),
     ("grpc.max_send_message_length", -1),
-    # Envoy pings an idle connection every few seconds; the default is to hang up on it for that.
+    # Envoy pings an idle connection every few seconds, for which gRPC would close it by default.
     ("grpc.http2.min_recv_ping_interval_without_data_ms", 1000),
     ("grpc.http2.max_ping_strikes", 0),
     ("grpc.keepalive_permit_without_calls", 1),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
-    # gRPC pings on its own account, too; while such a ping is unanswered, for a minute by default,
-    # no keepalive goes out, and who has vanished is held for connected.
+    # gRPC also sends pings of its own; while such a ping is unanswered, by default for a minute, no
+    # keepalive is sent, and a vanished client counts as connected.
     ("grpc.http2.ping_timeout_ms", 10_000),
     ("grpc.so_reuseport", 0),
 )
@@ -75,7 +75,9 @@ class Server:
     addresses: tuple[str, ...]
     patience: Patience = field(default_factory=Patience)
     tls: credentials.Files | None = None  # for addresses that are not Unix sockets
-    fallback: str = ""  # the fleet of nodes whose cluster names none, as with foreign bootstraps
+    fallback: str = (
+        ""  # the fleet of nodes whose cluster names no fleet, as with foreign bootstraps
+    )
     clock: Callable[[], float] = time.monotonic
     limits: Limits = field(default_factory=Limits)
     fleets: dict[str, Fleet] = field(default_factory=dict)
@@ -93,13 +95,14 @@ class Server:
         self._peers = Peers(self.limits.streams_per_address)
 
     def fleet(self, name: str) -> Fleet:
-        """The fleet of a name; made when it is first asked for."""
+        """The fleet of a name, which is created when it is first requested."""
         if name not in self.fleets:
             self.fleets[name] = Fleet(name, self.patience, self.clock, _later)
         return self.fleets[name]
 
     def fleet_of_node(self, identity: NodeIdentity) -> Fleet:
-        """The fleet of a node ID, which is served as a whole; made when it is first asked for."""
+        """The fleet of a node ID, which is served as a whole. It is created when it is first
+        requested."""
         if identity not in self.by_node:
             patience = replace(self.patience, pace=Pace(interval=0))
             made = Fleet(str(identity), patience, self.clock, _later, Edition())
@@ -107,11 +110,11 @@ class Server:
         return self.by_node[identity]
 
     def remove(self, name: str) -> None:
-        """Ends the fleet and its streams; Envoys keep what they have."""
+        """Removes a fleet and ends its streams; Envoys keep what they have."""
         self._end(self.fleets.pop(name, None))
 
     def remove_node(self, identity: NodeIdentity) -> None:
-        """Ends the fleet of a node ID and its streams; Envoys keep what they have."""
+        """Removes the fleet of a node ID and ends its streams; Envoys keep what they have."""
         self._end(self.by_node.pop(identity, None))
 
     def _end(self, fleet: Fleet | None) -> None:
@@ -128,7 +131,7 @@ class Server:
         self._grpc = server
 
     async def stop(self, grace: float = 0.5) -> None:
-        """Ends all streams; Envoys keep what they have and look for us again."""
+        """Ends all streams; Envoys keep what they have and reconnect."""
         for reading in self._reading.values():
             reading.cancel()
         if self._grpc is not None:
@@ -136,12 +139,12 @@ class Server:
 
     @property
     def callers(self) -> KeysView[str]:
-        """Who is connected: one address for each Envoy, as gRPC names it."""
+        """The connected Envoys: one address for each, in gRPC's notation."""
         return dict.fromkeys(self._callers.values()).keys()
 
     @property
     def connections(self) -> int:
-        """How many there are."""
+        """The number of connected Envoys."""
         return len(self.callers)
 
     @property
@@ -151,12 +154,13 @@ class Server:
 
     @property
     def is_sending(self) -> bool:
-        """Whether a stream has something to send, or may have: it was woken and has not looked."""
+        """Whether a stream has something to send, or may have, since it was notified and has not
+        checked yet."""
         return bool(self._stirred)
 
     def let_go(self, number: int) -> int:
-        """Ends so many connections, so that those Envoys look for another replica; they keep what
-        they have. How many there were."""
+        """Ends so many connections, so that those Envoys connect to another replica; they keep what
+        they have. Returns how many there were."""
         return disconnect([*islice(self.callers, number)])
 
     def _listen(self, server: aio.Server, address: str) -> int:
@@ -169,7 +173,7 @@ class Server:
             if self.tls is None or path != address:
                 port = server.add_insecure_port(address)
                 if path != address:
-                    os.chmod(path, 0o600)  # whoever may connect is told everything
+                    os.chmod(path, 0o600)  # a client that can connect sees everything
                 return port
             return server.add_secure_port(address, credentials.server(self.tls))
         except RuntimeError as error:
@@ -218,7 +222,8 @@ class Server:
     async def _converse(
         self, stream: Stream, stirred: asyncio.Event, requests: AsyncIterator[bytes], call: Call
     ) -> Exception | None:
-        """Until either side ends the stream; returns what is wrong with the client, if anything."""
+        """Serves a stream until either side ends it. Returns what is wrong with the client, if
+        anything."""
         over = asyncio.Event()
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -237,7 +242,7 @@ class Server:
     async def _read(
         self, stream: Stream, stirred: asyncio.Event, requests: AsyncIterator[bytes]
     ) -> Exception | None:
-        """Takes in requests until there are no more, or one that must not be."""
+        """Processes requests until there are no more, or an invalid one arrives."""
         try:
             async for request in requests:
                 stream.receive(request, self.clock())
@@ -249,13 +254,13 @@ class Server:
     async def _write(
         self, stream: Stream, stirred: asyncio.Event, over: asyncio.Event, call: Call
     ) -> None:
-        """Sends what there is to send, one response at a time: a slow reader blocks only this."""
+        """Sends responses one at a time: a slow reader blocks only its own stream."""
         while not over.is_set():
             stirred.clear()
             while not over.is_set() and (message := stream.response(self.clock())) is not None:
                 try:
                     await call.write(message)
-                except aio.InternalError:  # the client has vanished; its reading ends, or is ended
+                except aio.InternalError:  # the client has vanished; reading ends, or will be ended
                     self._reading[stream].cancel()
                     return
             self._stirred.discard(stirred)
@@ -281,9 +286,9 @@ _LAST_WRITE = 0.5  # seconds
 
 
 def _let_out(writing: asyncio.Task[None], stirred: asyncio.Event, over: asyncio.Event) -> None:
-    """Lets a response that is on its way go out: gRPC cannot end a call in the middle of one.
+    """Lets a response be sent completely, because gRPC cannot end a call in the middle of one.
 
-    A client that does not take it is not waited for.
+    A client that does not read it is not waited for.
     """
     over.set()
     stirred.set()

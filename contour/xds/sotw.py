@@ -1,10 +1,10 @@
-"""The state-of-the-world dialect of xDS: `DiscoveryRequest` and `DiscoveryResponse`.
+"""The state-of-the-world variant of xDS: `DiscoveryRequest` and `DiscoveryResponse`.
 
 Rules of the xDS protocol, "State of the World": every request lists all names; an empty list is a
-wildcard only if it is the first of a type that knows one, later it means nothing at all; a
-request with an old nonce is ignored, for the client will send another one. Responses for
-clusters, listeners, scopes and rate limits list everything, absence is removal; those of the other
-types list what differs.
+wildcard only in the first request of a type with wildcards, later it means no resources at all; a
+request with an old nonce is ignored, because the client will send another one. Responses for
+clusters, listeners, scopes and rate limits list everything, and absence means removal; those of the
+other types list what differs.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from contour.xds.subscription import Subscription
 
 
 def receive(stream: Stream, request: bytes, now: float) -> None:
-    """Takes in one request; raises as `Stream.receive` does."""
+    """Processes one request; raises as `Stream.receive` does."""
     asked = decoded(DiscoveryRequest, request)
     by, is_first = stream.subscription(asked)
     names = stream.called(by, asked.resource_names)
@@ -37,8 +37,8 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
         if by.is_wildcard and not names:
             return
     stream.limit(by, len(names))
-    # What a client says it has is believed of Envoys, for the version of everything tells it. A
-    # rate limit service that connects again claims what it received last, refused or not.
+    # Envoys are trusted about what they have, which follows from the version of everything. A rate
+    # limit service that reconnects claims what it received last, even if it has refused that.
     is_told = is_first and by.viewer is None and by.type_url != RATE_LIMITS
     _align(stream, by, names, asked.version_info if is_told else "", now)
 
@@ -46,18 +46,18 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
 def sendable(to: Subscription) -> list[str]:
     """The names that may go out now."""
     if to.lists_all and any(_is_there(to, it) for it in to.overrides):
-        # To leave out what is held back whole would remove it.
+        # Leaving out what is held back as a whole would remove it.
         return []
     return to.sendable()
 
 
 def _is_there(to: Subscription, name: str) -> bool:
-    """Whether the client has some of what is held back."""
+    """Whether the client has some of a resource that is held back."""
     return to.is_held_whole(name) or (to.is_incomplete(name) and not to.is_unsent(name))
 
 
 def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes, str]:
-    """The encoded response that brings these names, and its nonce."""
+    """The encoded response with these names, and its nonce."""
     listed = sorted(_everything(to)) if to.lists_all else names
     asked = None if to.lists_all and to.is_wildcard else frozenset(listed)
     if _has_newest_of_all(to) if asked is None else to.has_newest(asked):
@@ -70,12 +70,12 @@ def response(to: Subscription, names: list[str], made: Responses) -> tuple[bytes
 
 
 def _has_newest_of_all(to: Subscription) -> bool:
-    """Whether nothing else is sent than the newest of everything."""
+    """Whether exactly the newest state of everything is sent."""
     return not (to.overrides or to.removing or any(map(to.differs, to.varied)))
 
 
 def _align(stream: Stream, by: Subscription, names: set[str], version: str, now: float) -> None:
-    """Makes the subscription what the request says it is."""
+    """Updates the subscription to the names of a request."""
 
     asked = set(by.names)
     had = _had(by, (*names, *by.published), version) if version else {}
@@ -91,7 +91,8 @@ def _align(stream: Stream, by: Subscription, names: set[str], version: str, now:
 
 
 def _had(by: Subscription, names: Iterable[str], version: str) -> dict[str, str]:
-    """The versions of resources that a client has that had this version of all when it began."""
+    """The versions of the resources of a client that reports this version of everything at its
+    start."""
     is_newest = version == _version(by, sorted(by.published))
     found = ((it, by.resource(it) if is_newest else None) for it in names)
     return {

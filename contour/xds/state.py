@@ -1,6 +1,7 @@
-"""What a stream had, what it gets instead of the newest, and the search for a part to blame.
+"""What a stream had, what it gets instead of the newest state, and the search for a part to blame.
 
-Plain values without a way back to anything. `subscription` holds them for one type on one stream.
+Plain values, without references to other objects. `subscription` holds them for one type on one
+stream.
 """
 
 from collections import deque
@@ -13,17 +14,17 @@ from contour.xds.resources import Name, Part, Resource
 
 @dataclass(slots=True)
 class Baseline:
-    """What a stream had of a resource before the newest state: of all of its parts, or of some."""
+    """What a stream had of a resource before the newest state: all of its parts, or some."""
 
     parts: dict[str, Part | None]
-    is_whole: bool = False  # parts that are not listed were absent; otherwise: were the same as now
-    is_unknown: bool = False  # sent by an earlier control plane: it has some version of it
+    is_whole: bool = False  # unlisted parts were absent; otherwise they were the same as now
+    is_unknown: bool = False  # sent by an earlier control plane: it has an unknown version
 
     def tells(self, part: str) -> bool:
         return self.is_whole or part in self.parts
 
     def then(self, later: "Baseline") -> "Baseline":
-        """This baseline after a later one of the same resource was noted as well."""
+        """This baseline combined with a later one of the same resource."""
         if self.is_whole:
             return self
         if later.is_whole:
@@ -39,7 +40,7 @@ _ABSENT = Baseline({}, is_whole=True)
 
 
 def absent() -> Baseline:
-    """One for all: nothing changes a whole baseline (see `Baseline.then`)."""
+    """One object is shared by all, since a whole baseline never changes (see `Baseline.then`)."""
     return _ABSENT
 
 
@@ -48,12 +49,12 @@ def unknown() -> Baseline:
 
 
 def same() -> Baseline:
-    """For what is sent again although it did not change."""
+    """The baseline of a resource that is sent again although it did not change."""
     return Baseline({})
 
 
 def had(resource: Resource, version: str | None) -> Baseline:
-    """What a stream had that says it has this version, as far as a version can tell."""
+    """The baseline of a stream that reports this version, as far as the version tells."""
     if version is None:
         return absent()
     parts = resource.since(version)
@@ -61,7 +62,8 @@ def had(resource: Resource, version: str | None) -> Baseline:
 
 
 def empty_endpoints(name: str) -> Resource:
-    """A ClusterLoadAssignment without endpoints: Envoy would go on using what is merely removed."""
+    """A ClusterLoadAssignment without endpoints: Envoy would go on using endpoints that are only
+    removed."""
     resource = Resource(Name(resources.ENDPOINTS, name))
     resource.put("", resources.part(wire.field(1, name.encode())))
     return resource
@@ -73,17 +75,17 @@ class InFlightResponse:
 
     nonce: str
     number: int  # responses to one Envoy are numbered in the order in which they were sent
-    before: dict[str, Baseline]  # what the stream had of each resource that it brings
+    before: dict[str, Baseline]  # what the stream had of each resource in it
 
 
 @dataclass(slots=True)
 class Override:
-    """What a stream gets of one part instead of the newest, and why."""
+    """What a stream gets instead of the newest value of a part, and why."""
 
     value: Part | None
     awaits: frozenset[Name] = frozenset()  # held until these are ready
     refusal: str = ""  # Envoy's message about the newest, which it refuses
-    # Holds back the resource, whatever its parts: which of them the other side has is not known.
+    # Holds back the whole resource, because it is not known which of its parts the other side has.
     is_whole: bool = False
 
     @property
@@ -92,7 +94,7 @@ class Override:
 
 
 class Suspect(NamedTuple):
-    """A part that may be to blame; its head stands for a resource that did not change itself."""
+    """A part that may be to blame; the head stands for a resource that itself did not change."""
 
     name: str
     part: str
@@ -104,9 +106,9 @@ class Search:
 
     queue: deque[list[Suspect]] = field(default_factory=deque)
     wholes: dict[str, Baseline] = field(default_factory=dict)  # of suspects without a part
-    blamed: dict[Suspect, str] = field(default_factory=dict)  # refused alone, with which message
+    blamed: dict[Suspect, str] = field(default_factory=dict)  # refused alone, with this message
     again: set[Suspect] = field(default_factory=set)  # blamed, but there was progress since
     retried: set[Suspect] = field(default_factory=set)
-    trial: list[str] = field(default_factory=list)  # the names that are to go out next, alone
+    trial: list[str] = field(default_factory=list)  # the names that are to be sent next, alone
     was_trial: bool = False
     alone: Suspect | None = None  # the only one on trial

@@ -1,9 +1,9 @@
-"""The resources that a fleet is served now, and which of them need which.
+"""The resources that a fleet is served now, and their dependencies.
 
-The cost of a change depends on the change alone. A resource whose removal was published stays as
-long as a part needs it that is served, or that may have to be served again because its newest
-value is refused: a cluster stays until the last route to it is gone. `envoy` knows what one Envoy
-has.
+The cost of a change depends only on the change. A resource whose removal was published stays as
+long as a part needs it that is served, or that may be served again because its newest value is
+refused: a cluster stays until the last route to it is gone. Elsewhere: what one Envoy has
+(`envoy`).
 """
 
 from collections import Counter, defaultdict
@@ -37,23 +37,23 @@ class Store:
         self.types: defaultdict[str, dict[str, Resource]] = defaultdict(dict)
         self.users = UsersByName()
         self.clusters = Clusters(self.types[resources.CLUSTER], self.users)
-        self.lacking: set[Name] = set()  # what parts need that is not there
-        # The resources of which some Envoys or clients get something else.
+        self.lacking: set[Name] = set()  # missing resources that parts need
+        # The resources of which some Envoys or clients get another value.
         self.varied: defaultdict[str, set[str]] = defaultdict(set)
-        self._versions: dict[str, dict[str, str]] = {}  # of types of which nothing changed since
+        self._versions: dict[str, dict[str, str]] = {}  # of types that have not changed since
         self.unwanted: set[Name] = set()  # removed by publication, but still needed
         # The parts that no Envoy has accepted yet, each with the value that was accepted last.
         self.last_accepted: dict[Name, dict[str, Part | None]] = {}
-        self._pins: Counter[Name] = Counter()  # what the values that were accepted last need
-        self._loose: set[Name] = set()  # those that lost a user or a pin since `settled`
+        self._pins: Counter[Name] = Counter()  # what the last accepted values need
+        self._loose: set[Name] = set()  # those that have lost a user or a pin since `settled`
         self._edits: dict[Name, Edit] = {}
 
     def resource(self, name: Name) -> Resource | None:
         return self.types[name.type_url].get(name.name)
 
     def versions(self, type_url: str, names: Sequence[str]) -> Mapping[str, str]:
-        """The versions of at least those of these resources that exist, by name. When many are
-        asked for, they are those of all, and are kept for the next one who asks."""
+        """The versions of at least the existing ones of these resources, by name. If many are
+        requested, those of all resources are returned, and cached for the next request."""
         known, resources = self._versions.get(type_url), self.types[type_url]
         if known is not None:
             return known
@@ -80,13 +80,13 @@ class Store:
             removals[name] = [
                 it for it in self.types[name.type_url][name.name].parts if it not in parts
             ]
-        # A resource is removed before those that it needs.
+        # A resource is removed before the ones that it needs.
         for name in sorted(removals, key=lambda it: -resources.RANK.get(it.type_url, 0)):
             self._remove(name, removals[name])
         return self.settled()
 
     def mark_accepted(self, name: Name, part: str) -> None:
-        """Notes that an Envoy has accepted what is served; the value before that is forgotten."""
+        """Notes that an Envoy has accepted what is served; the former value is forgotten."""
         accepted = self.last_accepted[name].pop(part)
         if not self.last_accepted[name]:
             del self.last_accepted[name]
@@ -95,8 +95,8 @@ class Store:
     def withdraw(
         self, name: Name, part: str, kept: Part | None, stand_in: Part | None = None
     ) -> list[Edit]:
-        """Serves what was accepted last in place of a refused part, or what stands in for it;
-        `kept` is what the Envoy that refuses it has, and comes first."""
+        """Serves the last accepted value instead of a refused part, or its stand-in; `kept`, the
+        value of the refusing Envoy, takes precedence."""
         instead = kept or self.last_accepted.get(name, {}).get(part) or stand_in
         resource = self.types[name.type_url][name.name]
         if instead is None and len(resource.parts) == 1:
@@ -126,7 +126,7 @@ class Store:
             self._rewire((name, part), None, value)
 
     def settled(self) -> list[Edit]:
-        """Removes what is no longer needed; returns the changes since the last call."""
+        """Removes resources that are no longer needed; returns the changes since the last call."""
         while self._loose:
             name = self._loose.pop()
             if name in self.unwanted and not self._is_needed(name):
@@ -145,7 +145,7 @@ class Store:
         self._replace(resource, part, value)
 
     def _appear(self, resource: Resource) -> None:
-        """Notes that a resource is there that was not."""
+        """Notes a new resource."""
         self.lacking.discard(resource.name)
         self._note_varied(resource)
 
@@ -194,7 +194,7 @@ class Store:
                 self._loose.add(name)
 
     def _drop(self, name: Name) -> None:
-        """Removes a whole resource; the object keeps its parts for Envoys that still have it."""
+        """Removes a whole resource; the object keeps its parts, for Envoys that still have it."""
         resource = self.types[name.type_url].pop(name.name)
         self.unwanted.discard(name)
         self.varied[name.type_url].discard(name.name)
@@ -223,7 +223,7 @@ class Store:
                 self._loose.add(name)
 
     def origins(self, name: Name, part: str) -> tuple[Origin, ...]:
-        """The objects whose status tells about a part: its own, and those of its users."""
+        """The objects whose statuses show a refusal of a part: its own, and those of its users."""
         concerned = {(name, part), *self.users.of(name)}
         found = ((self.resource(it), of) for it, of in concerned)
         parts = (resource.parts.get(of) for resource, of in found if resource)
@@ -234,6 +234,7 @@ class Store:
 
 
 def _order(edit: Edit) -> tuple[bool, int]:
-    """Additions come first, what is needed before what needs it; removals in reverse order."""
+    """Sorts changes: additions first, a resource before its users; then removals in reverse
+    order."""
     rank = resources.RANK.get(edit.name.type_url, len(resources.ORDER))
     return (True, -rank) if edit.is_gone else (False, rank)

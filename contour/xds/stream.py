@@ -1,10 +1,10 @@
-"""One stream of discovery requests and responses, whichever dialect it speaks. No I/O.
+"""One stream of discovery requests and responses, in either variant. No I/O.
 
-Bytes of requests come in, bytes of responses are asked for one at a time: nothing is rendered
-before it can be sent. One response per type may be unanswered, the next one waits and takes up
-whatever happens in the meantime; only clusters do not wait, because Envoy withholds their
-acknowledgement while any of them warms. Types do not wait for one another, so a client that
-answers nothing holds up itself alone.
+It takes the bytes of requests, and makes responses on demand, one at a time: nothing is rendered
+before it can be sent. One response per type may be unanswered; the next one waits, and includes
+whatever changes in the meantime. Only clusters do not wait, because Envoy withholds their
+acknowledgement while any of them warms. Types do not wait for one another, and a client that
+answers nothing delays only itself.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,28 +43,28 @@ _AnyRequest = TypeVar("_AnyRequest", DeltaDiscoveryRequest, DiscoveryRequest)
 
 
 def _rank(of: Subscription) -> int:
-    """Types that are not known here come last."""
+    """The rank of a type in the order of sending; unknown types come last."""
     return resources.RANK.get(of.type_url, len(resources.RANK))
 
 
 class Violation(Exception):  # noqa: N818
-    """The client broke the protocol, or a limit; the stream ends with these words."""
+    """The client violated the protocol or a limit; the stream ends with this message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Who is at the other end, as it says."""
+    """The client, as it describes itself."""
 
     id: str
     cluster: str
     release: Release | None = None
-    """Of Envoy; None: it does not say."""
+    """The release of Envoy; None: it does not say."""
     zone: str = ""
-    """Where it is; empty: it does not say."""
+    """Its zone; empty: it does not say."""
 
     @property
     def viewer(self) -> byname.Viewer:
-        """Who that is where clients are served by name (`byname`)."""
+        """Its identity where clients are served by name (`byname`)."""
         return byname.Viewer(self.cluster.partition("/")[2], self.zone)
 
     @staticmethod
@@ -77,10 +77,10 @@ class Node:
 
 
 class Dialect(Protocol):
-    """How requests are read and responses are written: `delta` and `sotw`."""
+    """A variant of the protocol, which reads requests and writes responses: `delta` and `sotw`."""
 
     def receive(self, stream: "Stream", request: bytes, now: float) -> None:
-        """Takes in one request; raises as `Stream.receive` does."""
+        """Processes one request; raises as `Stream.receive` does."""
 
     def sendable(self, to: Subscription) -> list[str]: ...
 
@@ -100,7 +100,7 @@ def decoded(kind: type[_AnyRequest], request: bytes) -> _AnyRequest:
 Admission = Callable[[Node], Fleet]
 
 Had = Mapping[str, str]
-"""The versions of the resources that the client says it has; empty: one that it cannot tell."""
+"""The versions of the resources that the client says it has; empty: an unknown version."""
 
 
 class Stream:
@@ -111,7 +111,7 @@ class Stream:
     ) -> None:
         self.type_url = type_url
         self.subscriptions: dict[str, Subscription] = {}
-        self._in_order: list[Subscription] = []  # in which they are sent something
+        self._in_order: list[Subscription] = []  # in the order of sending
         self.fleet: Fleet | None = None
         self.envoy: Envoy | None = None
         self._dialect = dialect
@@ -120,19 +120,19 @@ class Stream:
         self._node: Node | None = None
 
     def receive(self, request: bytes, now: float) -> None:
-        """Takes in one request; raises `Violation`, or what the admission raises."""
+        """Processes one request; raises `Violation`, or what the admission raises."""
         self._dialect.receive(self, request, now)
 
     def response(self, now: float) -> bytes | None:
-        """The next response, if there is something to say."""
+        """The next response, if there is something to send."""
         if self.fleet is None:
             return None
         if (due := self.alarm) is not None and due <= now:
             self.fleet.alarms.ring(now)
             self._step(Woken(), now)
-        # Twice: a search that ends may leave something to be sent of a type that comes earlier.
+        # Twice, because a search that ends may leave something to send of an earlier type.
         for to in (*self._in_order, *self._in_order):
-            if not (to.dirty or to.search or to.is_owed):  # as nearly always nearly all
+            if not (to.dirty or to.search or to.is_owed):  # which is true for nearly all
                 continue
             names = self._names(to, now)
             if names or (to.is_owed and not to.dirty and not to.overrides):
@@ -152,7 +152,7 @@ class Stream:
         fleet.step(envoy, event, now)
 
     def _names(self, to: Subscription, now: float) -> list[str]:
-        """What may go out now of one type."""
+        """The names of one type that may be sent now."""
         if self.envoy is None or self.envoy.holds(to):
             return []
         if to.in_flight and (to.type_url != CLUSTER or to.search):
@@ -167,7 +167,7 @@ class Stream:
 
     @property
     def alarm(self) -> float | None:
-        """When a response may become due without anything coming in."""
+        """When a response may become due without a request."""
         known = (it.alarms.next for it in (self.fleet, self.envoy) if it is not None)
         return min((it for it in known if it is not None), default=None)
 
@@ -183,7 +183,7 @@ class Stream:
             self.fleet.leave(self.envoy)
 
     def identify(self, node: Node | None) -> Fleet:
-        """The fleet this stream belongs to, settled by its first request."""
+        """The fleet of this stream, which its first request determines."""
         if self.fleet is None:
             self._node = node or Node("", "")
             self.fleet = self._admission(self._node)
@@ -199,7 +199,7 @@ class Stream:
         return self.fleet
 
     def subscription(self, request: Request) -> tuple[Subscription, bool]:
-        """The subscription that a request is about, and whether it has just begun."""
+        """The subscription of a request, and whether it is new."""
         self.identify(Node.of(request))
         type_url = request.type_url or self.type_url
         if not type_url or (self.type_url and type_url != self.type_url) or len(type_url) > 256:
@@ -215,9 +215,9 @@ class Stream:
         return made, True
 
     def subscribe(self, by: Subscription, names: Iterable[str], had: Had, now: float) -> None:
-        """The client asks for names. A name is always answered, also if there is nothing of it, or
-        if it was sent because everything was asked for; what the client says that it has in the
-        newest version is not sent again."""
+        """The client asks for names. A name is always answered, even if the resource does not
+        exist, or was already sent for a wildcard; resources that the client says it has in the
+        newest version are not sent again."""
         asked = dict.fromkeys(names)
         repeated = [it for it in asked if it in by.names] if by.names else []
         for name in repeated:
@@ -234,8 +234,9 @@ class Stream:
             self._step(Subscribed(by, unknown, had), now)
 
     def subscribe_to_all(self, by: Subscription, had: Had, now: float) -> None:
-        """The client asks for everything of a type; some of it, and what is gone, it may have. What
-        vanished while it was away is told after it had the time to be told what replaces it."""
+        """The client asks for everything of a type. It may have some of it, and resources that are
+        gone. Those that vanished while it was disconnected are removed after it has had time to get
+        what replaces them."""
         if by.is_wildcard:
             return
         fleet, envoy = self._joined()
@@ -264,28 +265,28 @@ class Stream:
     def answer(
         self, by: Subscription, response: InFlightResponse, refusal: str | None, now: float
     ) -> None:
-        """A response was accepted, or refused with these words."""
+        """A response was accepted, or refused with this message."""
         fleet, _ = self._joined()
         fleet.counts["acknowledged" if refusal is None else "refused", by.type_url] += 1
         self._step(Answered(by, response, refusal), now)
         self._wake()
 
     def answer_all(self, by: Subscription, refusal: str | None, now: float) -> None:
-        """The newest response was answered, and with it all that it repeats."""
+        """The newest response was answered, and with it all earlier ones, which it repeats."""
         while len(by.in_flight) > 1:
             by.merge_oldest()
         for response in list(by.in_flight):
             self.answer(by, response, refusal, now)
 
     def limit(self, by: Subscription, names: int) -> None:
-        """Refuses to take on more names than anybody needs: so many in all."""
+        """Raises `Violation` if a client asks for more than the maximum number of names in all."""
         most = MOST_NAMES if by.viewer is None else byname.MOST_NAMES
         if names > most:
             raise Violation(f"more than {most} subscriptions")
 
     def called(self, by: Subscription, names: Sequence[str]) -> set[str]:
-        """The names as they are served; those of clients served by name in canonical form, without
-        `*`. Raises `Violation` if there are too many."""
+        """The names as they are served; for clients that are served by name, in canonical form
+        without `*`. Raises `Violation` if there are too many."""
         if by.viewer is None:
             return set(names)
         if len(names) > byname.MOST_NAMES:

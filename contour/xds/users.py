@@ -1,4 +1,5 @@
-"""Which parts need a resource. Of nearly all one does, for which a set would take a lot."""
+"""Which parts need a resource. Nearly always it is one, for which a set would take too much
+memory."""
 
 from collections.abc import Iterable
 
@@ -6,7 +7,7 @@ from contour.xds.resources import Name, PartKey
 
 
 class UsersByName:
-    """The parts, by the name of what they need."""
+    """The parts, by the name of the resource that they need."""
 
     def __init__(self) -> None:
         self._one: dict[Name, PartKey] = {}
@@ -17,7 +18,7 @@ class UsersByName:
         return name in self._one or name in self._more
 
     def of(self, name: Name) -> Iterable[PartKey]:
-        """Those that need it, each once."""
+        """The parts that need it, each once."""
         if (one := self._one.get(name)) is not None:
             return (one,)
         return self._more.get(name, ())

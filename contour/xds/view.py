@@ -1,5 +1,5 @@
-"""What each connected Envoy has, has refused and waits for; `contour config` shows it all, the
-dashboard counts.
+"""What each connected Envoy has, has refused and waits for; `contour config` shows all of it, the
+dashboard shows counts.
 
 It is plain data, made on request. It contains no bytes of a resource, and so no key of a secret.
 """
@@ -54,7 +54,8 @@ def _subscription(of: Subscription) -> dict[str, object]:
 
 
 def _refused(of: Subscription) -> dict[str, dict[str, object]]:
-    """By resource and part; a client that is served by name refuses whole ones, part `""`."""
+    """Refusals by resource and part; a client that is served by name refuses whole resources, part
+    `""`."""
     found = _overridden(of, lambda it: it.refusal)
     return {**found, **{name: {"": words} for name, words in sorted(of.declined.items())}}
 
@@ -86,7 +87,7 @@ def _overridden(
 
 @dataclass(frozen=True, slots=True)
 class TypeCounts:
-    """How far one Envoy is with the resources of one type."""
+    """The progress of one Envoy with the resources of one type."""
 
     type_url: str
     served: int
@@ -95,17 +96,17 @@ class TypeCounts:
     waiting: int
     """Resources of which parts are held back until the Envoy has what they need."""
     refusals: tuple[tuple[str, str], ...]
-    """Names of resources, and the Envoy's words."""
+    """Names of resources, and the Envoy's messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class EnvoyCounts:
-    """How far one Envoy is."""
+    """The progress of one Envoy."""
 
     fleet: str
     id: str
     release: str
-    """Of Envoy, such as 1.40.0; empty if it does not say."""
+    """The release of Envoy, such as 1.40.0; empty if it does not say."""
     types: tuple[TypeCounts, ...]
 
     @property
@@ -115,7 +116,7 @@ class EnvoyCounts:
 
 
 def counts(of: Fleet) -> Iterator[EnvoyCounts]:
-    """Of each Envoy of a fleet; what it costs depends on what is not as it should be."""
+    """The progress of each Envoy of a fleet; the cost depends only on what is pending."""
     for envoy in sorted(of.envoys, key=lambda it: it.id):
         types = sorted(envoy.subscriptions, key=lambda it: (RANK.get(it, len(RANK)), it))
         found = (_counted(it) for url in types for it in envoy.subscriptions[url])

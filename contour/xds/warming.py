@@ -1,10 +1,10 @@
 """When a cluster is ready on one Envoy.
 
-A cluster is ready once it was sent and its endpoints (and secrets) were acknowledged. The
+A cluster is ready when it has been sent and its endpoints (and secrets) have been acknowledged. The
 acknowledgement of the cluster itself also proves that it is ready, but nothing waits for it: Envoy
 withholds it while *any* cluster warms, so one DNS name without an answer would block all of them. A
 cluster with health checks is the exception: it warms until the first checks are done, so its own
-acknowledgement is the only proof, and only its own routes wait for that.
+acknowledgement is the only proof, for which only its own routes wait.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -39,7 +39,7 @@ class Warming:
         self.start(response.before, now)
 
     def start(self, clusters: Collection[str], now: float) -> None:
-        """Notes that clusters were sent, or that Envoy has them already."""
+        """Notes that clusters were sent, or that Envoy already has them."""
         found = self._store.clusters.split(clusters)
         self._gates.start(found.warming, now)
         self._gates.open_all(found.others, now)
@@ -52,7 +52,7 @@ class Warming:
         self._gates.open_all(found.others, now)
 
     def regained(self, name: Name, by: Subscription, now: float) -> None:
-        """Notes that a resource stays which was about to be removed; what it needs may have become
+        """Notes that a resource that was about to be removed stays; what it needs may have become
         ready in the meantime."""
         if name.type_url == CLUSTER and any(self._warm((name,))):
             self._gates.open(name, now)
@@ -73,14 +73,15 @@ class Warming:
         self._gates.open_all(ready, now)
 
     def cools(self, need: Name, now: float) -> None:
-        """Makes routes wait for the clusters that need a new resource: Envoy has yet to get it."""
+        """Makes routes wait for the clusters that need a new resource, which Envoy has yet to
+        get."""
         for user, _ in self._store.users.of(need):
             if user.type_url == CLUSTER and user not in self._gates.closed:
                 self._gates.close((user,))
                 self._gates.start((user,), now)
 
     def has(self, by: Subscription, names: Collection[str], now: float) -> None:
-        """Notes that Envoy has the newest of resources that clusters may need."""
+        """Notes that Envoy has the newest state of resources that clusters may need."""
         closed = self._gates.closed
         if not closed:
             return
@@ -91,7 +92,8 @@ class Warming:
         self._gates.open_all([*alone, *self._warm(waiting)], now)
 
     def _resend_endpoints(self, cluster: Part) -> None:
-        """Sends the endpoints of a changed cluster again: Envoy warms it anew but does not ask."""
+        """Sends the endpoints of a changed cluster again: Envoy warms the cluster again but does
+        not request them."""
         for need in cluster.needs:
             if need.type_url != ENDPOINTS:
                 continue
@@ -100,7 +102,7 @@ class Warming:
                     it.mark(need.name, state.same())
 
     def _warm(self, clusters: Iterable[Name]) -> Iterator[Name]:
-        """Those of these clusters that Envoy got, and of which it has all that they need."""
+        """The clusters among these that Envoy has, together with everything that they need."""
         published = self._store.types[CLUSTER]
         unsent = [it.dirty for it in self._subscriptions[CLUSTER] if it.dirty]
         for cluster in clusters:

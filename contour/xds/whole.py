@@ -1,11 +1,11 @@
-"""One Envoy of a fleet that is served whole editions: all of one edition, or nothing more of it.
+"""One Envoy of a fleet that is served whole editions.
 
-An edition is one state of everything that a fleet is served; it has a name. There is no search for
-the part to blame, no quarantine and no stand-in: the witness is told which edition is refused, and
-nothing more of that edition is sent to the Envoy that refuses it. Whoever publishes decides what
-comes instead. Order is a barrier: listeners and routes go out once the clusters, endpoints and
-secrets that were sent before them are acknowledged, or a while after the edition was published.
-Removals of the other types go last, as in any fleet (`removals`).
+An edition is a named state of everything that a fleet is served. There is no search for the part to
+blame, no quarantine and no stand-in: a refused edition is reported to the witness, and nothing more
+of it is sent to the Envoy that refuses it. The publisher decides what is served instead. A barrier
+ensures the order: listeners and routes are sent when the clusters, endpoints and secrets before
+them are acknowledged, or a while after the edition was published. Removals of the other types are
+sent last, as in any fleet (`removals`).
 """
 
 from collections import deque
@@ -21,14 +21,15 @@ from contour.xds.subscription import Subscription
 
 _FIRST = (CLUSTER, ENDPOINTS, SECRET)
 _ASKED_BY_ITSELF = (CLUSTER, LISTENER)
-"""Types that every Envoy asks for; it asks for others before it answers what refers to them."""
+"""Types that every Envoy requests; it requests other types before it answers the resources that
+refer to them."""
 _REMEMBERED = 8
-"""Editions of which a refusal may still come in."""
+"""The number of editions whose refusal may still arrive."""
 
 
 @dataclass(slots=True)
 class Edition:
-    """The edition that a fleet is served now. The fleet writes it, its Envoys read it."""
+    """The edition that a fleet is served now. The fleet sets it, its Envoys read it."""
 
     name: str = ""
     _taken: set[str] = field(default_factory=set)
@@ -39,24 +40,24 @@ class Edition:
             self.name, self._taken = name, set()
 
     def take(self, types: AbstractSet[str], served: Mapping[str, Sized]) -> bool:
-        """An Envoy has accepted all that it asked for, which is of these types. Returns whether
-        that is all of the edition: not before an Envoy that starts has asked for listeners, and,
-        where each type has a stream of its own, when the streams have it together."""
+        """An Envoy has accepted everything that it has requested, which is of these types. Returns
+        whether that is the whole edition: an Envoy that starts must have requested listeners, and
+        if each type has a stream of its own, all of these together must have accepted it."""
         self._taken |= types
         return all(it in self._taken for it in _ASKED_BY_ITSELF if served.get(it))
 
 
 def part(body: bytes, edition: str) -> Part:
-    """A part of an edition: the same bytes are another version in another edition.
+    """A part of an edition: the same bytes have another version in another edition.
 
-    So an Envoy is sent a whole edition again when another one was served in between: what it made
-    of that one is not known, for it may have applied some of what it refused.
+    So an Envoy is sent a whole edition again if another one was served in between, of which it may
+    have applied some even if it refused it.
     """
     return Part(body, digest(edition.encode() + b"\0" + body))
 
 
 class Whole:
-    """What one Envoy may be sent of the editions of its fleet. Times are in seconds."""
+    """Decides what one Envoy may be sent of the editions of its fleet. Times are in seconds."""
 
     def __init__(
         self,
@@ -70,7 +71,7 @@ class Whole:
         self._subscriptions = subscriptions
         self._alarms = alarms
         self._patience = patience
-        # Each edition with the number of the first response that could bring some of it.
+        # Each edition with the number of the first response that could contain some of it.
         self._begun = deque([(0, edition.name)], _REMEMBERED)
         self._is_refused = False
         self._until = 0.0
@@ -85,7 +86,7 @@ class Whole:
             self._wait(now)
 
     def holds(self, to: Subscription) -> bool:
-        """Whether nothing of a type may go out for now."""
+        """Whether no resource of a type may be sent for now."""
         if self._is_refused:
             return True
         return to.type_url in GATED and self._is_waiting and not self._is_settled(_FIRST)
@@ -93,7 +94,7 @@ class Whole:
     def refused(
         self, by: Subscription, response: InFlightResponse, words: str
     ) -> list[tuple[Subscription, Outcome]]:
-        """A response was refused, and with it the edition that it brought."""
+        """A response was refused, and with it its edition."""
         begun = reversed(self._begun)
         name = next((name for first, name in begun if first <= response.number), "")
         self._is_refused |= name == self._edition.name

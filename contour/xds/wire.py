@@ -1,4 +1,5 @@
-"""Protobuf wire format by hand, so that what is sent is joined from bytes that all streams share.
+"""Writes the protobuf wire format by hand, so that messages are joined from bytes that all streams
+share.
 
 Encoded fields may be concatenated (protobuf, "Encoding", Last One Wins): the encoding of a
 message is the encodings of its fields, one behind the other. Field numbers are those of

@@ -26,12 +26,12 @@ _MAY_STAND = frozenset(_ALNUM + _IN_AUTHORITY + "/?%")
 
 
 class Malformed(ValueError):  # noqa: N818
-    """A text that is no name; the words say why."""
+    """A text that is not a valid name; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceName:
-    """An `xdstp:` name, without percent-encoding. Bytes that are no UTF-8 are kept as surrogate
+    """An `xdstp:` name, without percent-encoding. Bytes that are not UTF-8 are kept as surrogate
     escapes."""
 
     authority: str
@@ -54,7 +54,8 @@ class ResourceName:
 
 
 def named(authority: str, type_url: str, id_: str) -> str:
-    """The canonical name of a resource of a type; the type may have its `type.googleapis.com/`."""
+    """The canonical name of a resource of a type; the type may begin with
+    `type.googleapis.com/`."""
     return str(ResourceName(authority, type_url.rpartition("/")[2], id_))
 
 
@@ -79,13 +80,13 @@ def parse(text: str) -> ResourceName:
 
 
 def canonical(text: str) -> str:
-    """The one form of a name; an old-style name is its own. Raises `Malformed`."""
+    """The canonical form of a name; an old-style name stays unchanged. Raises `Malformed`."""
     require_short(text)
     return str(parse(text)) if text.startswith(SCHEME) else text
 
 
 def require_short(text: str) -> None:
-    """Raises `Malformed` if a name is longer than anybody needs."""
+    """Raises `Malformed` if a name is too long."""
     if len(text) > LONGEST:
         raise Malformed(f"it is longer than {LONGEST} characters")
 
