@@ -173,7 +173,8 @@ class FleetReports(AckObserver):
             del self._early[name]
 
     def _note(self, source: str, place: PartKey) -> tuple[ObjectRef, ...]:
-        """Whose status tells a refusal; if it is of something we do not serve yet, nobody's."""
+        """Notes the objects whose statuses show a refusal, which they do once we serve the refused
+        value."""
         found = self._said[source].refusals.get(place)
         if found is None:
             return ()
@@ -184,7 +185,7 @@ class FleetReports(AckObserver):
         return found.origins
 
     def _forget(self, source: str, place: PartKey) -> tuple[ObjectRef, ...]:
-        """Whose status told of a refusal until now."""
+        """Forgets which objects' statuses show a refusal, and returns these."""
         found = self._said[source].refusals.get(place)
         for origin in found.origins if found else ():
             self._of[origin].discard((source, place))

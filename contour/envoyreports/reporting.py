@@ -25,7 +25,8 @@ from kube import election
 log = logging.getLogger(__name__)
 
 ANNOTATION = "projectcontour.io/xds-address"
-"""Of the Lease: `host:port` where the leader serves xDS, and this."""
+"""The annotation of the Lease with `host:port`, where the leader serves xDS and receives
+reports."""
 
 _OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),
@@ -43,7 +44,7 @@ HERE = ""
 
 
 async def addresses(leaders: AsyncIterator[election.Leader | None]) -> AsyncIterator[str | None]:
-    """Where to report to: an address, `HERE`, or None while nobody can tell."""
+    """Where to report to: an address, `HERE`, or None while that is not known."""
     async for leader in leaders:
         if leader is None:
             yield None
@@ -106,7 +107,7 @@ class Reporter:
             to: str | None = None  # where that goes, as far as we were told
             async for self._leader in leaders:
                 if reporting is not None and self._leader in {None, to}:
-                    continue  # as before, for all that can be known
+                    continue  # stays as before, since nothing else is known
                 if reporting is not None:
                     reporting.cancel()
                 self._silent()
@@ -126,7 +127,7 @@ class Reporter:
                     "cannot report the state of Envoys to the leader at %s: %s", address, words
                 )
             if (task := asyncio.current_task()) is not None and task.cancelling():
-                raise asyncio.CancelledError  # which a failure at the same moment had hidden
+                raise asyncio.CancelledError  # a failure at the same moment had hidden it
             pause = (
                 self.timings.shortest if self.is_reporting else min(2 * pause, self.timings.longest)
             )
@@ -134,8 +135,8 @@ class Reporter:
             await asyncio.sleep(pause * random.uniform(0.5, 1.0))
 
     def _candidates(self) -> Iterator[str]:
-        """Where to try, for ever: the leader; if nobody can tell which one that is, each in turn.
-        Empty if we know of nobody."""
+        """The addresses to try, for ever: the leader, or, if it is not known, each replica in turn.
+        Empty if none is known."""
         for number in itertools.count():
             peers = self._peers or (HERE,)
             yield self._leader or peers[number % len(peers)]
