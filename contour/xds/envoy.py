@@ -128,8 +128,8 @@ class Envoy:
         return self._whole.holds(to) if self._whole else self._arrival.holds(to)
 
     def keep(self, by: Subscription, refused: Refused) -> Override | None:
-        """Keeps what the Envoy accepted last instead of a part that it refuses; None if that part
-        is no longer sent to it."""
+        """Keeps what the Envoy accepted last instead of a refused part; None if that is not sent
+        now."""
         override = by.overrides_of(refused.name).get(refused.part)
         if override is None or not override.is_suspect:
             return None
