@@ -39,8 +39,7 @@ AWAY: Final = frozenset({"Unavailable", "DeadlineExceeded"})
 _MISSED: Final = 3
 """After so many missed deadlines in a row, an extension counts as unavailable."""
 _PROBES: Final = 0.25
-"""Seconds between two questions to an extension that is unavailable or has not answered for a
-while."""
+"""Seconds between two questions to an extension that is unavailable, or silent for a while."""
 _LOST: Final = 0.5
 """Seconds; a question that was asked so long before one that has been answered counts as lost."""
 _AGAIN: Final = 0.25
@@ -138,8 +137,7 @@ class Conversation:
         self._troubles.forget(key)
 
     def doubt(self, key: bytes, *, is_refused: bool) -> None:
-        """The reply to a question is refused (`is_refused`), so it is repeated, or is not refused
-        any more."""
+        """The reply to a question is refused, so it is repeated; or it is not refused any more."""
         if is_refused and key in self._questions:
             self._doubted[key] = None
         else:
@@ -189,8 +187,7 @@ class Conversation:
     # Asking.
 
     async def run(self, started: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Asks questions until it is cancelled. With `started`, waits first until the extension has
-        started."""
+        """Asks questions until it is cancelled; waits first for `started`, if it is given."""
         try:
             if started is not None:
                 await started()
@@ -247,9 +244,8 @@ class Conversation:
         return None
 
     async def _is_back(self) -> bool:
-        """Asks an extension that is unavailable until it answers; all other questions fail
-        meanwhile. It does not wait for the answer to each: an extension that is back may have lost
-        the question."""
+        """Asks an unavailable extension until it answers; all other questions fail meanwhile. It
+        waits for no single answer: an extension that is back may have lost the question."""
         while self._away is not None:
             self._fail_waiting()
             if not self._questions:
@@ -302,8 +298,7 @@ class Conversation:
         return found
 
     def _hear(self, since: float) -> None:
-        """A question that was asked at that moment has been answered: those asked long before it
-        are lost."""
+        """A question of that moment has been answered: those asked long before it are lost."""
         self._heard = self._now()
         for key in self._waiting_since(since - _LOST):
             self._asking.pop(key).task.cancel()
@@ -382,8 +377,7 @@ class Conversation:
             self._waker.set()
 
     async def _ask_failing(self) -> None:
-        """Repeats, one at a time, the questions that have failed and those whose replies are
-        refused."""
+        """Repeats failed questions, and those whose replies are refused, one at a time."""
         while True:
             await asyncio.sleep(_AGAIN)
             for waiting in (self._failing, self._doubted):
