@@ -128,8 +128,7 @@ class Envoy:
         return self._whole.holds(to) if self._whole else self._arrival.holds(to)
 
     def keep(self, by: Subscription, refused: Refused) -> Override | None:
-        """Keeps what was accepted last instead of a refused part; None if it is no suspect any
-        more."""
+        """Keeps what was accepted last for a refused part; None if it is no suspect any more."""
         override = by.overrides_of(refused.name).get(refused.part)
         if override is None or not override.is_suspect:
             return None
