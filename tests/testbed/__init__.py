@@ -1,1 +1,1 @@
-"""What tests, the demonstration and the measurements run on: one of each kind of tool."""
+"""The tools that tests, the demonstration and the measurements share: one of each kind."""

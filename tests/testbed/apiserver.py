@@ -1,7 +1,7 @@
-"""Requests to an API server whose answers are taken as they are: nothing is tried again.
+"""Requests to an API server that return each answer unchanged and never retry.
 
-On purpose not the project's own client, which is among what is tested, and would smooth over
-differences between API servers.
+They deliberately do not use the project's own client: it is itself under test, and would smooth
+over differences between API servers.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _LONGEST_LINE = 1 << 24  # bytes
 
 
 class RefusedError(Exception):
-    """The API server said no."""
+    """The API server refused a request."""
 
     def __init__(self, code: int, status: Raw) -> None:
         super().__init__(f"{code}: {status.get('message', status)}")
@@ -84,7 +84,7 @@ class Events:
 
 
 class Client:
-    """Somebody's requests; `async with` opens the connections and closes them."""
+    """The requests of one user; `async with` opens the connections and closes them."""
 
     def __init__(self, url: str, token: str = "", tls: ssl.SSLContext | None = None) -> None:
         self._url, self._tls = url, tls
@@ -113,7 +113,8 @@ class Client:
         token: str = "",
         **query: str,
     ) -> Answer:
-        """One request, perhaps with somebody else's token, and its answer, whatever it is."""
+        """Sends one request, optionally with another user's token; returns its answer, whatever it
+        is."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         if body is not None:
             headers["Content-Type"] = MEDIA.get(media, "application/json")
@@ -129,7 +130,7 @@ class Client:
     async def ask(
         self, method: str, path: str, body: Any = None, media: str = "", **query: str
     ) -> Raw:
-        """The object that one request is answered with, or `RefusedError`."""
+        """Sends one request; returns the object in its answer. Raises `RefusedError`."""
         answer = await self.request(method, path, body, media, **query)
         found: Raw = answer.body if isinstance(answer.body, dict) else {"message": answer.body}
         if answer.code >= 400:
@@ -138,7 +139,7 @@ class Client:
 
     @asynccontextmanager
     async def watch(self, path: str, **query: str) -> AsyncIterator[Events]:
-        """A watch that is open while the block runs, or `RefusedError`."""
+        """A watch that is open while the block runs. Raises `RefusedError`."""
         async with self._session.get(path, params={"watch": "1", **query}) as response:
             if response.status != 200:
                 raise RefusedError(response.status, {"message": await response.text()})

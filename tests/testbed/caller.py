@@ -1,7 +1,7 @@
-"""Requests to an API server as fast as one process can make them, with every outcome counted.
+"""Requests to an API server, as fast as one process can send them; every outcome is counted.
 
-HTTP/1.1 by hand on kept connections, as in `load`: a client of ours must not be measured by itself,
-and the usual ones cost more than the API server does. Nothing is tried again.
+HTTP/1.1 written by hand on kept-alive connections, as in `load`: the project's own client must not
+measure itself, and the usual clients cost more than the API server does. Nothing is retried.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Refused(Exception):  # noqa: N818
-    """The API server said no."""
+    """The API server refused a request."""
 
     def __init__(self, code: int, words: str) -> None:
         super().__init__(f"{code} {words}")
@@ -44,7 +44,7 @@ class Call(NamedTuple):
 
 
 class Sighting(NamedTuple):
-    """What a watch was told, and when."""
+    """An event that a watch received, and when."""
 
     at: float
     type: str
@@ -53,7 +53,7 @@ class Sighting(NamedTuple):
 
 @dataclass(slots=True)
 class Caller:
-    """So many connections to one API server."""
+    """A number of connections to one API server."""
 
     url: str
     token: str = ""
@@ -77,7 +77,7 @@ class Caller:
         return found
 
     async def all(self, calls: Iterable[Call]) -> None:
-        """Every one, in this order, so many at once."""
+        """Sends all calls in this order, a number of them at once."""
         rest = iter(calls)
         async with asyncio.TaskGroup() as tasks:
             for _ in range(self.parallel):
@@ -89,7 +89,8 @@ class Caller:
 
     @asynccontextmanager
     async def watch(self, path: str, version: str = "") -> AsyncIterator[AsyncIterator[Sighting]]:
-        """What is there, then what changes; from a version on, if one is given."""
+        """Yields the existing objects and then all changes, or the changes after a version if one
+        is given."""
         since = f"&resourceVersion={version}" if version else ""
         reader, writer = await self._connection()
         writer.write(self._encoded(Call("GET", f"{path}?watch=1{since}")))
@@ -102,7 +103,7 @@ class Caller:
             writer.close()
 
     def _kept(self) -> Connection | None:
-        """One that the server has not closed meanwhile."""
+        """A connection that the server has not closed meanwhile."""
         while self._idle:
             reader, writer = self._idle.pop()
             if not reader.at_eof():

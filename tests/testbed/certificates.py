@@ -1,7 +1,7 @@
-"""Throw-away certificates: authorities, what they issue and revoke, and TLS contexts that use it.
+"""Throw-away certificates: authorities, what they issue and revoke, and TLS contexts for them.
 
-Keys are of the curve P-256, which costs microseconds. Everything is valid for a day, but for
-what is signed by itself.
+Keys are of the curve P-256, which costs microseconds. Everything is valid for a day, except
+self-signed certificates.
 """
 
 import ssl
@@ -30,11 +30,11 @@ class Pair:
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
     between: bytes = b""
-    """PEM of the authorities between it and a self-signed one."""
+    """The intermediate authorities between it and the self-signed one, PEM."""
 
     @property
     def pem(self) -> bytes:
-        """The chain that is shown, PEM."""
+        """The certificate chain that a server presents, PEM."""
         return self.certificate.public_bytes(Encoding.PEM) + self.between
 
     @property
@@ -85,7 +85,7 @@ def write(pair: Pair, authority: Pair, folder: Path) -> tuple[Path, Path, Path]:
 
 
 def show(context: ssl.SSLContext, pair: Pair) -> ssl.SSLContext:
-    """The context, which shows this certificate from now on."""
+    """The context, which presents this certificate from now on."""
     with NamedTemporaryFile() as file:
         Path(file.name).write_bytes(pair.pem + pair.key_pem)
         context.load_cert_chain(file.name)

@@ -1,4 +1,5 @@
-"""What replicas, and the Envoys on them, are started with: arguments of `contour`, kubeconfigs."""
+"""The arguments of `contour` and the kubeconfigs with which replicas and their Envoys are
+started."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +43,7 @@ def bootstrap(path: Path, xds: int, admin: Path, resources: Path, given: Path) -
 def write_kubeconfig(
     path: Path, url: str, token: str, namespace: str = "default", authority: Path | None = None
 ) -> Path:
-    """A kubeconfig for whoever has this token, or for nobody without one."""
+    """A kubeconfig with this token; an anonymous one without."""
     trusted = {"certificate-authority": str(authority)} if authority else {}
     place = {"cluster": "tests", "user": "tests", "namespace": namespace}
     config = {

@@ -1,4 +1,4 @@
-"""How well text on a page can be told from what is behind it, as a browser draws both."""
+"""The contrast between the text of a page and its background, as a browser draws both."""
 
 import re
 
@@ -6,11 +6,11 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.remote.command import Command
 
 ENOUGH = 4.5
-"""To one: WCAG 2.2, 1.4.3."""
+"""The smallest sufficient contrast, to one (WCAG 2.2, 1.4.3)."""
 
 
 def prefer(browser: Chrome, scheme: str) -> None:
-    """The reader's system has `light` or `dark` colours from now on."""
+    """Makes the reader's system prefer `light` or `dark` colours from now on."""
     wanted = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", wanted)
 
@@ -43,7 +43,7 @@ return [...texts, ...hints];
 
 
 def ratio(colour: str, grounds: list[str]) -> float:
-    """Of a colour, as CSS writes it, on what is behind it: the nearest first, a white page last."""
+    """The contrast of a CSS colour with its backgrounds, the nearest first, on a white page."""
     ground = (255.0, 255.0, 255.0)
     for it in reversed(grounds):
         ground = _over(it, ground)
@@ -55,7 +55,7 @@ _Colour = tuple[float, float, float]
 
 
 def _over(colour: str, ground: _Colour) -> _Colour:
-    """A colour that may let through what is behind it."""
+    """What a colour, which may be transparent, looks like on a background."""
     assert colour.startswith("rgb"), f"{colour} is not understood here"
     red, green, blue, *rest = map(float, re.findall(r"[\d.]+", colour))
     share = rest[0] if rest else 1.0

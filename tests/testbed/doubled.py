@@ -1,8 +1,8 @@
-"""Replicas of `contour serve` and their Envoys on the double of an API server, for faults to hit.
+"""Replicas of `contour serve` and their Envoys on the double of an API server, to test faults.
 
 The double is in this process, so that its faults can be scripted; everything else is a process of
-its own. Each replica reaches the double by a `Way`, which can be cut, and with a token of its own,
-by which its requests are known.
+its own. Each replica reaches the double through a `Way`, which can be cut, and with a token of its
+own, which identifies its requests.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from tests.testbed.world import Document, World
 
 @dataclass(slots=True, kw_only=True)
 class Site(Front):
-    """What is served, by whom, and how to ask for it."""
+    """The double, the replicas and Envoys on it, and how to change and request what they serve."""
 
     folder: Path
     double: Double
@@ -46,19 +46,19 @@ class Site(Front):
         return self.replicas[0]
 
     async def write(self, *documents: Document) -> None:
-        """As a user would: replaces what is there, or creates it."""
+        """Replaces an object or creates it, as a user would."""
         for document in documents:
             known = self.double.store.get(*_identity(document))
             call = caller.merged(document) if known else caller.created(document)
             await self.api.ask(call)
 
     async def remove(self, *documents: Document) -> None:
-        """As a user would."""
+        """Deletes an object, as a user would."""
         for document in documents:
             await self.api.ask(caller.deleted(document))
 
     def slip(self, document: Document) -> None:
-        """Replaces an object while nobody can ask the API server."""
+        """Replaces an object in the store itself, for while the API server cannot be reached."""
         known = self.double.store.get(*_identity(document)) or {"metadata": {}}
         generation = known["metadata"].get("generation", 0) + 1
         metadata = known["metadata"] | document["metadata"] | {"generation": generation}
@@ -72,14 +72,14 @@ class Site(Front):
         return found
 
     async def edit(self, number: int) -> float:
-        """Edits a route and waits for an answer that shows it; the seconds that took."""
+        """Edits a route and waits for an answer that shows it; returns the seconds that took."""
         document, request, sign = self.edited(number)
         start = time.monotonic()
         await self.write(document)
         return await self.seen(request, sign) - start
 
     async def watched(self) -> None:
-        """Waits until every kind that is read is watched by as many replicas as there are."""
+        """Waits until every replica watches every kind that it reads."""
         for kind in IN_CLUSTERS:
             await self.double.watching(kind.plural, len(self.replicas))
 
@@ -95,7 +95,8 @@ class Site(Front):
         ]
 
     async def told(self, documents: Iterable[Document], seconds: float = 60.0) -> None:
-        """Waits until each of these HTTPProxies is told to be valid in its newest version."""
+        """Waits until the status of each of these HTTPProxies says that its newest generation is
+        valid."""
         async with asyncio.timeout(seconds):
             for document in documents:
                 while not is_told(self.stored(document)):
@@ -103,7 +104,7 @@ class Site(Front):
 
 
 def is_told(document: Document) -> bool:
-    """Whether its status says that it is valid, as it is now."""
+    """Whether the status of an HTTPProxy says that its newest generation is valid."""
     condition = caller.status_condition(document, "Valid")
     newest = document["metadata"].get("generation", 1)
     return condition.get("status") == "True" and condition["observedGeneration"] == newest
@@ -115,7 +116,7 @@ def stage(
     more: Sequence[Document] = (),
     absent: Sequence[str] = (),
 ) -> Any:
-    """A stage with so many hosts and replicas, the last of which Envoy hangs on."""
+    """A site with a number of hosts and replicas; Envoy is connected to the last replica."""
 
     @contextlib.asynccontextmanager
     async def staged() -> AsyncIterator[Site]:

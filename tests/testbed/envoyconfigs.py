@@ -1,4 +1,4 @@
-"""EnvoyConfigs that tests edit, and changes of them that Envoy refuses."""
+"""EnvoyConfigs for tests to edit, and changes of them that Envoy refuses."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -10,7 +10,7 @@ Document = dict[str, Any]
 
 
 class Written:
-    """An EnvoyConfig with one listener, route, cluster and assignment of endpoints."""
+    """An EnvoyConfig with one listener, one route, one cluster and its endpoints."""
 
     def __init__(self, text: str) -> None:
         self.document: Document = yaml.load(text, yaml.CSafeLoader)
@@ -101,8 +101,8 @@ REFUSED: dict[str, tuple[Callable[[Written], None], str]] = {
     "a listener without chains": (_no_chains, "no filter chains"),
     CANNOT_BIND: (_cannot_bind, "cannot bind"),
 }
-"""By name: the change, and what Envoy says of it."""
+"""By name: the change, and a part of Envoy's error message."""
 
 LOSING = {("an address that is none", True)}
-"""Changes, and whether of everything, while which requests fail: Envoy takes a changed cluster
-whose endpoints it refuses into use without any (503)."""
+"""Names of changes, and whether everything is changed, for which requests fail: Envoy uses a
+changed cluster whose endpoints it refuses without any endpoints (503)."""

@@ -1,4 +1,4 @@
-"""Envoys without a supervisor, which outlive their control plane; and the backends behind them."""
+"""Envoys without a supervisor, which outlive their control plane, and their backends."""
 
 import asyncio
 import contextlib
@@ -60,13 +60,13 @@ class Envoy(Program):
                 await asyncio.sleep(0.02)
 
     async def page(self, path: str, **query: str) -> str:
-        """What its administration interface answers."""
+        """The answer of its administration interface."""
         async with self._session() as session, session.get(path, params=query) as answer:
             text: str = await answer.text()
             return text
 
     async def ready(self) -> int | None:
-        """The status of its readiness; None if there is nobody to ask."""
+        """The HTTP status of its readiness page; None if nothing answers."""
         try:
             async with self._session() as session, session.get("/ready") as answer:
                 status: int = answer.status
@@ -75,16 +75,16 @@ class Envoy(Program):
             return None
 
     async def stats(self, pattern: str) -> dict[str, int]:
-        """Its counters and gauges with such names."""
+        """Its counters and gauges whose names match."""
         found = await self.page("/stats", format="json", filter=pattern)
         return {it["name"]: it["value"] for it in json.loads(found)["stats"] if "name" in it}
 
     async def total(self, pattern: str) -> int:
-        """The sum of such counters."""
+        """The sum of the counters whose names match."""
         return sum((await self.stats(pattern)).values())
 
     async def tables(self) -> dict[str, str]:
-        """When each RouteConfiguration was last taken."""
+        """When Envoy last applied each RouteConfiguration."""
         dumped = json.loads(await self.page("/config_dump", resource="dynamic_route_configs"))
         return {it["route_config"]["name"]: it["last_updated"] for it in dumped.get("configs", ())}
 
@@ -107,7 +107,7 @@ async def backends(number: int, address: str = "127.0.0.1") -> AsyncIterator[tup
         *(sys.executable, "-m", "contour.demo.backends", "--address", address),
         *(f"{it}=0" for it in names),
         stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,  # it tells of every client that goes
+        stderr=asyncio.subprocess.DEVNULL,  # it logs every client that disconnects
     )
     try:
         assert process.process.stdout is not None

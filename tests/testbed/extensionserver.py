@@ -1,6 +1,6 @@
-"""A scripted extension server: what it answers is a function of the hook and the question.
+"""A scripted extension server: its reply is a function of the hook and the request.
 
-It knows bytes only: what a server written with gRPC's own tools does is judged by the one in Go.
+It knows bytes only; `goextension` tests against a server that is written with gRPC's own tools.
 """
 
 import asyncio
@@ -26,12 +26,12 @@ async def unchanged(_: Hook, __: bytes) -> bytes:
 
 
 async def echoed(hook: Hook, question: bytes) -> bytes:
-    """What was asked."""
+    """Replies with what the request contains, unmodified."""
     return wire.encoded_reply(hook, wire.decoded_request(hook, question).resources)
 
 
 async def never(_: Hook, __: bytes) -> bytes:
-    """No reply, for ever."""
+    """Never replies."""
     await asyncio.Event().wait()
     raise AssertionError("nobody sets it")
 
@@ -49,7 +49,7 @@ class Scripted:
     _server: Any = None
 
     async def start(self) -> None:
-        """Listens, where it did before if it is started again."""
+        """Listens; at the same address as before if it is started again."""
         self._server = aio.server(options=[("grpc.so_reuseport", 0)])
         methods = {
             rpc: grpc.unary_unary_rpc_method_handler(self._answering(hook))
@@ -64,7 +64,7 @@ class Scripted:
         await self._server.start()
 
     async def stop(self) -> None:
-        """Ends at once; calls that are open break."""
+        """Stops at once; open calls are aborted."""
         await self._server.stop(None)
 
     def _listen(self, where: str) -> int:

@@ -1,11 +1,11 @@
-"""An instance of the product in a process of its own, which is fed by whoever started it.
+"""An instance of the product in a process of its own; its starter sends it the objects.
 
     python -m tests.testbed.fed SETTINGS
 
-`contour.instance.Instance`, as `contour run` makes it. In place of a provider there are lines of
-JSON: first the world from a file, then one change a line from standard input. Each is answered by a
+`contour.instance.Instance`, as `contour run` makes it. Lines of JSON replace the provider: first
+the world from a file, then one change a line from standard input. The process answers each with a
 line: when the change came, when it was published (both in seconds of the machine's monotonic
-clock), and the memory and processor time of the process.
+clock), and its memory and processor time.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ from tests.testbed.world import Document
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the process is told at its start."""
+    """The settings of the process, its only argument."""
 
     socket: str
     world: str  # a file with a line of JSON per document
     ports: tuple[tuple[int, int], ...]  # the port that users see, and the one that Envoy binds
 
     def instance(self) -> Instance:
-        """What is fed; nothing is served yet."""
+        """The instance; it serves nothing yet."""
         server = Server((f"unix:{self.socket}",), limits=Limits(connection_age=0))
         made = Instance(server, answers=Path(self.socket).with_name("answers"))
         made.controller.bind(HostPorts("127.0.0.1", self.ports))
@@ -46,7 +46,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Took:
-    """What the instance says of a change, in seconds of the monotonic clock and MiB."""
+    """What the instance reports of a change, in seconds of the monotonic clock and MiB."""
 
     came: float
     published: float
@@ -63,12 +63,12 @@ class Fed(Spoken):
         self.socket, self._world = folder / "xds.sock", folder / "world.jsonl"
 
     def keep(self, documents: Iterable[Document]) -> None:
-        """What the process finds when it starts the next time."""
+        """Sets the objects with which the process starts the next time."""
         with self._world.open("w") as file:
             file.writelines(json.dumps(it) + "\n" for it in documents)
 
     async def start(self) -> float:
-        """Returns as soon as the xDS port is open; when that was."""
+        """Starts the process and waits for its xDS port; returns when that was open."""
         settings = Settings(str(self.socket), str(self._world), self._ports)
         self.socket.unlink(missing_ok=True)
         told = json.dumps(dataclasses.asdict(settings))
@@ -76,11 +76,11 @@ class Fed(Spoken):
         return float((await self.line())["open"])
 
     async def change(self, put: Sequence[Document] = (), gone: Sequence[Document] = ()) -> Took:
-        """One event, or several at one moment."""
+        """Sends one event, or several at one moment."""
         return Took(**await self.ask(json.dumps({"put": put, "gone": gone})))
 
     def twin(self) -> "Fed":
-        """Another one, to be started at the same address with the same world."""
+        """A second process, to be started at the same address with the same world."""
         return Fed(self._folder, self._ports)
 
 

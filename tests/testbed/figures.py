@@ -1,4 +1,4 @@
-"""What a measurement yields, and how it is shown: a table for people, JSON for programs."""
+"""The results of a measurement, and how they are shown: a table for people, JSON for programs."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -27,7 +27,7 @@ class Figure:
 
     @property
     def limit(self) -> str:
-        """On which side of the target it has to be."""
+        """The target with its direction."""
         return "≥" if self.at_least else "≤"
 
     def plain(self) -> dict[str, object]:

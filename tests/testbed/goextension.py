@@ -1,4 +1,5 @@
-"""The extension server in Go, written with Envoy Gateway's own types: the judge of our wire."""
+"""The extension server in Go, written with Envoy Gateway's own types, which verifies our
+encoding."""
 
 import os
 from collections.abc import AsyncIterator
@@ -34,7 +35,7 @@ class GoServer(Spoken):
     address: str
 
     async def asked(self) -> dict[str, Any]:
-        """The next question as the server has understood it."""
+        """The next request, as the server has understood it."""
         return await self.line()
 
 

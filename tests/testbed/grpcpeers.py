@@ -1,7 +1,7 @@
-"""gRPC applications in processes of their own: servers, and clients that are told by xDS.
+"""gRPC applications in processes of their own: servers, and clients that use xDS.
 
 gRPC reads its bootstrap once and shares what it has learned among all channels of a process, so
-each client is a process. A process is told what to do by lines of JSON, and answers each with one.
+each client is a process. A process takes orders as lines of JSON, and answers each with one line.
 """
 
 import json
@@ -31,29 +31,30 @@ SHOUT = "/echo.Echo/Shout"
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """What became of calls."""
+    """The outcomes of calls."""
 
     replies: Mapping[str, int]
-    """By the name of the server."""
+    """How many replies, by the name of the server."""
     errors: Mapping[str, int]
-    """By code and words."""
+    """How many errors, by status code and message."""
     first: float
-    """Seconds until the first was over."""
+    """Seconds until the first call was over."""
 
 
 @dataclass(slots=True)
 class Peer:
-    """A process."""
+    """A process that runs gRPC servers or clients."""
 
     popen: subprocess.Popen[str]
 
     def serve(self, *servers: tuple[str, int], address: str = "127.0.0.1") -> None:
-        """Starts a server for each name, on a port of an address; a bootstrap may tell how."""
+        """Starts a server for each name, on a port of an address; its bootstrap may let xDS
+        configure it."""
         for name, port in servers:
             self.ask(do="serve", name=name, port=port, address=address)
 
     def end(self, name: str, grace: float = 0) -> None:
-        """Ends a server; calls that it has begun may take so many seconds."""
+        """Stops a server; calls that have begun may take `grace` seconds."""
         self.ask(do="end", name=name, grace=grace)
 
     def call(self, target: str, times: int = 1, method: str = SAY, **more: Any) -> Calls:
@@ -62,19 +63,19 @@ class Peer:
         return Calls(**self.ask(do="call", target=target, times=times, method=method, **more))
 
     def dial(self, *targets: str) -> None:
-        """Opens a channel for each target, and waits for nothing."""
+        """Opens a channel for each target, without waiting for its connection."""
         self.ask(do="dial", targets=targets)
 
     def start(self, target: str, *more: str) -> None:
-        """Calls in turn until `stop`, each target by a thread of its own."""
+        """Calls each target repeatedly until `stop`, in a thread of its own."""
         self.ask(do="start", targets=[target, *more])
 
     def stop(self) -> Calls:
-        """What became of the calls since `start`."""
+        """Stops calling; returns the outcomes of the calls since `start`."""
         return Calls(**self.ask(do="stop"))
 
     def ask(self, **order: Any) -> Any:
-        """The answer to an order."""
+        """Sends an order; returns its answer."""
         assert self.popen.stdin is not None
         assert self.popen.stdout is not None
         print(json.dumps(order), file=self.popen.stdin, flush=True)
@@ -85,7 +86,7 @@ class Peer:
 
 @contextmanager
 def peer(bootstrap: Mapping[str, Any] | None = None) -> Iterator[Peer]:
-    """A process; a bootstrap makes it a client that is told by xDS."""
+    """A process; with a bootstrap, it uses xDS."""
     environment = {name: it for name, it in os.environ.items() if "proxy" not in name.lower()}
     if bootstrap is not None:
         environment["GRPC_XDS_BOOTSTRAP_CONFIG"] = json.dumps(bootstrap)
@@ -181,7 +182,7 @@ class _Program:
 
 
 def _channel(target: str) -> Any:
-    """One on which TLS is what xDS says, where the bootstrap has certificates."""
+    """A channel whose TLS xDS configures, if the bootstrap has certificates."""
     plain = experimental.insecure_channel_credentials()
     has_certificates = "certificate_providers" in _BOOTSTRAP
     credentials = grpcio.xds_channel_credentials(plain) if has_certificates else plain

@@ -18,7 +18,8 @@ HELM = golang.Program(
 
 
 def run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """A command of Helm, with its files in a folder. Skips the test where Helm is not built."""
+    """Runs a command of Helm, with its files in a folder. Skips the test where Helm is not
+    built."""
     if not HELM.path.is_file() and "CI" not in os.environ:
         pytest.skip("Helm is not built: hack/build-helm builds it")
     folders = {f"HELM_{it}_HOME": str(folder / it.lower()) for it in ("CACHE", "CONFIG", "DATA")}

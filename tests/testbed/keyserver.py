@@ -1,4 +1,4 @@
-"""A server of key sets over TLS: what it answers is set by path, and may change."""
+"""An HTTPS server of JSON Web Key Sets: its answers are set by path, and may change."""
 
 import asyncio
 import ssl
@@ -17,10 +17,10 @@ from tests.testbed.certificates import Pair
 
 @dataclass
 class KeyServer:
-    """What it answers, and how often it was asked."""
+    """Its answers, and how often each was requested."""
 
     answers: dict[str, web.Response | bytes | float]
-    """By path: a body, a whole response, or the seconds after which nothing is answered."""
+    """By path: a body, a whole response, or the seconds after which it answers nothing."""
     port: int = 0
     asked: Counter[str] = field(default_factory=Counter)
 
@@ -54,7 +54,7 @@ async def serving(
 def in_thread(
     answers: Mapping[str, web.Response | bytes | float], shown: Pair | None, address: str
 ) -> Generator[KeyServer]:
-    """The same beside a test that has no event loop."""
+    """The same in a thread, for a test that has no event loop."""
     running: Queue[tuple[KeyServer, asyncio.AbstractEventLoop, asyncio.Event]] = Queue()
 
     async def run() -> None:

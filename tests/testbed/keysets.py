@@ -1,4 +1,4 @@
-"""Key sets at the border of what Envoy takes."""
+"""JSON Web Key Sets that Envoy only just accepts or refuses."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def _oct(more: str = "", **members: str) -> str:
 
 
 def _rsa(bits: int = 2048, exponent: int = 65537, odd: int = 1, **members: str) -> str:
-    """A number of so many bits. Nobody looks at its factors."""
+    """An RSA key whose modulus has this many bits. Nobody looks at its factors."""
     modulus = Random(bits).getrandbits(bits) | 1 << (bits - 1) | 1
     return a_set({"kty": "RSA", "n": _number(modulus - 1 + odd), "e": _number(exponent), **members})
 
@@ -49,7 +49,7 @@ def _number(value: int) -> str:
 
 P256, P384, P521 = ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()
 _PRIME = 2**256 - 2**224 + 2**192 + 2**96 - 1
-"""Of the field of P-256."""
+"""The prime of the field of P-256."""
 
 TAKEN = {
     "symmetric": _oct(),
@@ -72,7 +72,7 @@ TAKEN = {
     "P-521": _ec(P521, "P-521"),
     "Ed25519": _okp(32),
 }
-"""What the reader takes, and Envoy."""
+"""Key sets that our reader and Envoy both accept."""
 
 REFUSED = {
     "alphabet of files": _oct(k="+/+/YWJjZGVm"),
@@ -107,11 +107,11 @@ REFUSED = {
     "beyond the field": _ec(P256, "P-256", _PRIME),
     "short Ed25519": _okp(31),
 }
-"""What Envoy refuses."""
+"""Key sets that Envoy refuses."""
 
 STRICTER = {
     "padded": _oct(k="YWJjZA=="),
     "with a line feed": _oct(k="YWJjZGVm\n"),
     "nested 62 deep": _oct(', "x": ' + "[" * 62 + "]" * 62),
 }
-"""What the reader refuses, and Envoy does not."""
+"""Key sets that our reader refuses although Envoy accepts them."""

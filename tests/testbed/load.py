@@ -1,7 +1,7 @@
-"""A client that never retries and counts every outcome: what is lost, is lost.
+"""A client that never retries and counts the outcome of every request, lost ones included.
 
-Requests at a given rate over kept-alive HTTP/1.1 connections, written by hand so that nothing is
-sent twice behind our back. A connection the server closed with a complete answer is replaced; one
+Requests at a given rate over kept-alive HTTP/1.1 connections, written by hand so that no library
+silently sends one twice. A connection the server closed with a complete answer is replaced; one
 that breaks within an answer is a failure. Long responses, HTTP/2 and a WebSocket are in
 `longlived`.
 """
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What is asked, without a body."""
+    """A request without a body."""
 
     host: str
     path: str = "/"
@@ -53,7 +53,7 @@ class Encoded(Protocol):
 
 @dataclass(slots=True)
 class Tally:
-    """What became of all requests."""
+    """The outcomes of all requests."""
 
     sent: int = 0
     answers: Counter[str] = field(default_factory=Counter)  # by backend, or however told apart
@@ -62,22 +62,23 @@ class Tally:
 
     @property
     def lost(self) -> int:
-        """How many did not get the answer they should have."""
+        """How many requests did not get a right answer."""
         return self.failures.total()
 
     def require_all(self, *backends: str) -> None:
-        """Each request was answered with 200, and each of the backends was seen."""
+        """Asserts that each request was answered with 200, and that each of the backends
+        answered."""
         assert not self.failures
         assert set(self.answers) == set(backends)
 
 
 class Wrong(Exception):  # noqa: N818
-    """An answer that nobody should have got."""
+    """An answer that no request should have got."""
 
 
 @cache
 def trusting(*protocols: str) -> ssl.SSLContext:
-    """Any certificate will do."""
+    """A TLS context that accepts any certificate."""
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
     if protocols:
@@ -103,7 +104,7 @@ class Connection:
         self._closed: asyncio.StreamWriter | None = None  # the last one
 
     async def ask(self, request: Encoded) -> Answer:
-        """One answer. Raises OSError or EOFError where there is none."""
+        """Sends a request; returns its answer. Raises OSError or EOFError if there is none."""
         if self._reader is not None and self._reader.at_eof():
             self.close()  # while it was idle; nothing was sent on it
         if self._writer is None:
@@ -133,8 +134,8 @@ class Connection:
         self._reader = self._writer = None
 
     async def end(self) -> None:
-        """Ends it before the event loop does, which would leave the socket of a TLS connection
-        open: the other side answers to its end first."""
+        """Closes it and waits for that: the peer of a TLS connection has to answer the close first,
+        and an event loop that ended before would leave the socket open."""
         self.close()
         if self._closed is not None:
             with contextlib.suppress(OSError):
@@ -149,7 +150,7 @@ _LAST_WORDS = 5.0  # seconds
 
 
 async def read_answer(reader: asyncio.StreamReader) -> Answer:
-    """One answer. Raises EOFError if it is cut."""
+    """Reads one answer. Raises EOFError if it is cut."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
     status = int(head[0].split(" ", 2)[1])
     pairs = (line.partition(":") for line in head[1:] if line)
@@ -168,7 +169,7 @@ async def _chunks(reader: asyncio.StreamReader) -> bytes:
 
 
 class Load:
-    """Requests at a rate, in turn, until it is stopped."""
+    """Sends requests in turn at a rate, until it is stopped."""
 
     def __init__(
         self,
@@ -182,10 +183,10 @@ class Load:
         a_connection: int = 0,
         clients: int = 0,
     ) -> None:
-        """With TLS if a server is named. With so many requests on a connection, and so many at
-        once; any number, if none is said.
+        """TLS is used if a server is named. Limits the requests on a connection and those at once,
+        if numbers are given.
 
-        Clients that are waited for send fewer requests where the machine is busy.
+        With the latter limit, fewer requests are sent while the machine is busy.
         """
         self._clients = clients
         self.tally = Tally()
@@ -215,7 +216,7 @@ class Load:
 
     @contextlib.contextmanager
     def in_background(self) -> Iterator[Tally]:
-        """The same in a thread, for those who have no event loop."""
+        """The same in a thread, for callers without an event loop."""
         over = threading.Event()
 
         async def run() -> None:
@@ -265,7 +266,7 @@ class Load:
 
 
 def _backend(answer: Answer) -> str:
-    """Which backend answered; only 200 will do."""
+    """Which backend answered; only 200 is a right answer."""
     if answer.status != 200:
         words = answer.body[:80].decode(errors="replace")
         raise Wrong(f"{answer.status} {words}")

@@ -1,7 +1,7 @@
-"""An instance of the product in this process, whose output can be spoilt on its way to Envoys.
+"""An instance of the product in this process, whose output can be corrupted on its way to Envoys.
 
-Our translation should never make what Envoy refuses; so that is planted behind it, into the parts
-of one host or Service. Everything else is the product: rules, fleet, stream, statuses.
+Our translation should never generate what Envoy refuses; so errors are planted after it, in the
+parts of one host or Service. Everything else is the product: rules, fleet, stream, statuses.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from tests.testbed.programs import usage
 from tests.testbed.world import Document
 
 Plant = Callable[[bytes], bytes]
-"""Makes the body of a part what an Envoy refuses."""
+"""Turns the body of a part into one that Envoy refuses."""
 
 
 @dataclass(slots=True, eq=False)
 class Spoilt(Instance):
-    """An instance of which some parts are spoilt."""
+    """An instance, some of whose parts are corrupted."""
 
     hosts: dict[str, Plant] = field(default_factory=dict)
     services: dict[str, Plant] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Spoilt(Instance):
 
 
 class Local:
-    """Used as `fed.Fed` is; it is started once."""
+    """Has the methods of `fed.Fed`; it is started only once."""
 
     def __init__(self, folder: Path, ports: Iterable[tuple[int, int]]) -> None:
         self.socket = folder / "xds.sock"
@@ -66,32 +66,32 @@ class Local:
         return self.instance.server.fleet(DEFAULT_FLEET)
 
     def keep(self, documents: Iterable[Document]) -> None:
-        """What is there when it starts."""
+        """Sets the objects with which it starts."""
         self.instance.take(world.batch(*documents))
 
     async def start(self) -> float:
-        """When the port was open."""
+        """Starts serving; returns when the port was open."""
         await self.instance.server.start()
         return time.monotonic()
 
     async def change(self, put: Sequence[Document] = (), gone: Sequence[Document] = ()) -> Took:
-        """One event, or several at one moment."""
+        """Applies one event, or several at one moment."""
         came = time.monotonic()
         self.instance.take(world.batch(*put, gone=gone))
         return Took(came, time.monotonic(), **usage())
 
     async def end(self) -> None:
-        """Serves no longer."""
+        """Stops serving."""
         await self.instance.server.stop()
 
     def told(self, kind: str, name: str) -> str:
-        """What the owner of an object is told is wrong with it."""
+        """What its status tells the owner of an object."""
         rows = self.instance.controller.board.rows()
         found = (it for it in rows if (it.subject.kind, it.subject.name) == (kind, name))
         return " ".join(it for row in found for it in (row.summary, *row.reasons))
 
     async def until(self, is_so: Callable[[], object], seconds: float = 5.0) -> float:
-        """Waits for something in this process; the seconds that took."""
+        """Waits for something in this process; returns the seconds that took."""
         start = time.monotonic()
         async with asyncio.timeout(seconds):
             while not is_so():

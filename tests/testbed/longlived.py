@@ -1,7 +1,7 @@
-"""What lasts while configurations change: streams of 8 seconds, HTTP/2, a WebSocket.
+"""Long-lived traffic while configurations change: streams of 8 seconds, HTTP/2, a WebSocket.
 
-Each goes on until the load ends: a stream is followed by another one on the same connection, the
-WebSocket stays. What ends before it is complete is cut, and counted; nothing is tried again.
+Each goes on until the load ends: a stream is followed by another one on the same connection; the
+WebSocket stays open. Whatever ends before it is complete counts as cut; nothing is retried.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ PIECES = 10
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to: a host on a port, with TLS or without."""
+    """The target: a host on a port, with TLS or without."""
 
     port: int
     host: str
@@ -32,7 +32,7 @@ class Target:
     address: str = LOOPBACK
 
     async def connect(self, *protocols: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection on which the first protocol is spoken."""
+        """Opens a connection; ALPN offers these protocols, the preferred one first."""
         if not self.tls:
             return await asyncio.open_connection(self.address, self.port)
         return await asyncio.open_connection(
@@ -42,7 +42,7 @@ class Target:
 
 @dataclass(slots=True)
 class Lasting:
-    """What became of everything that lasts, by kind."""
+    """The outcomes of long-lived traffic, by kind."""
 
     whole: Counter[str] = field(default_factory=Counter)
     cut: Counter[str] = field(default_factory=Counter)
@@ -50,7 +50,7 @@ class Lasting:
 
 @contextlib.asynccontextmanager
 async def running(target: Target, streams: int = 4, sockets: int = 1) -> AsyncIterator[Lasting]:
-    """Everything lasts while the context does; it ends when all of it is complete."""
+    """Keeps the traffic going while the context lasts, then waits until all of it is complete."""
     lasting, ended = Lasting(), asyncio.Event()
     kinds: list[tuple[str, Life]] = [
         *[("HTTP/1.1 stream", _http1)] * streams,
@@ -67,7 +67,7 @@ async def running(target: Target, streams: int = 4, sockets: int = 1) -> AsyncIt
 
 
 Life = Callable[[Target, asyncio.Event], AsyncIterator[None]]
-"""Yields whenever something is complete, until the event; raises when it is cut."""
+"""Yields whenever an answer is complete, until the event is set; raises when one is cut."""
 
 
 async def _lived(lasting: Lasting, name: str, life: AsyncIterator[None]) -> None:
@@ -110,7 +110,7 @@ async def _http2(target: Target, ended: asyncio.Event) -> AsyncIterator[None]:
 
 
 class _Patient(h2.connection.H2Connection):
-    """Goes on with what has begun after a GOAWAY (RFC 9113 §6.8); h2 would hear no more of it."""
+    """Completes open streams after a GOAWAY (RFC 9113 §6.8); h2 would ignore their frames."""
 
     def _receive_goaway_frame(
         self, frame: GoAwayFrame

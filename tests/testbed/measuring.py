@@ -1,10 +1,10 @@
-"""A plugin of pytest for what is measured: benchmarks, and faults with their runs.
+"""A pytest plugin for measurements: benchmarks, and faults with their runs.
 
 A measurement is a function from `Options` to figures; `measures` makes a test item of it, which
-fails if a figure misses its target. Nothing of it runs unless it is asked for, by its marker
-(`-m fault`, `-m bench`) or by its name (`--row NAME`). Each is shown as a table; every single run
-is a line of `.measured/MARKER.jsonl`. With `--publish FOLDER` each is a file there, too, for the
-page of figures (`published`).
+fails if a figure misses its target. A measurement runs only if it is selected by its marker (`-m
+fault`, `-m bench`) or by its name (`--row NAME`). Each is shown as a table; every single run is a
+line of `.measured/MARKER.jsonl`. With `--publish FOLDER` each is also written to a file there, for
+the page of figures (`published`).
 """
 
 import inspect
@@ -21,7 +21,7 @@ from tests.testbed import figures, published
 from tests.testbed.figures import Figure
 
 FILES = {"bench": "bench.jsonl", "fault": "chaos.jsonl"}
-"""Where the outcomes of single runs go, by marker."""
+"""The files of the outcomes of single runs, by marker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,13 @@ class Options:
     outcomes: Path | None = None  # where each single run is noted, as a line of JSON
 
     def times(self, usual: int, quick: int) -> int:
-        """How often to do what is usually done so often."""
+        """How many times to do something, given its usual number of times."""
         if self.runs is not None:
             return self.runs
         return quick if self.quick else usual
 
     def random(self, name: str) -> random.Random:
-        """The measurement's own source of chance."""
+        """The measurement's own random numbers."""
         return random.Random(f"{self.seed} {name}")
 
     def note(self, measurement: str, **outcome: Any) -> None:
@@ -56,7 +56,7 @@ Measurement = Callable[[Options], Iterable[Figure]]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measurement, and what asks for it."""
+    """A measurement, its name and its marker."""
 
     name: str
     marker: str
@@ -64,7 +64,7 @@ class Measured:
 
 
 def measures(name: str, marker: str = "fault") -> Callable[[Measurement], Measurement]:
-    """Makes a measurement known under a name."""
+    """Registers a measurement under a name."""
 
     def known(measure: Measurement) -> Measurement:
         mark(measure, Measured(name, marker, measure))
@@ -74,7 +74,7 @@ def measures(name: str, marker: str = "fault") -> Callable[[Measurement], Measur
 
 
 def mark(function: Any, measured: Measured) -> None:
-    """Makes the function known as that."""
+    """Registers the function."""
     function.measured = measured
 
 
@@ -120,13 +120,13 @@ class Row(pytest.Item):
         return Options(seed, runs, quick, folder / FILES[self._measured.marker])
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-        """The table has told already what is missed."""
+        """Only the missed targets: the table has already shown the figures."""
         if excinfo.errisinstance(MissedError):
             return f"missed: {excinfo.value}"
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Where it is, and its name."""
+        """Its location and its name."""
         return self.path, None, self.name
 
 
@@ -144,7 +144,7 @@ class Tables:
         name = found["title"].split()[0]
         self._figures += [it | {"name": f"{name}: {it['name']}"} for _, it in found["rows"]]
         folder: Path | None = self._config.getoption("publish")
-        if folder is not None and not found["raised"]:  # figures of before are better than none
+        if folder is not None and not found["raised"]:  # earlier figures are better than none
             command = published.command(name, report.keywords, self._config.option)
             plain = [it for _, it in found["rows"]]
             published.write(folder, name, found["circumstances"] | command | {"figures": plain})
@@ -172,7 +172,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Registers the markers, and who shows the tables."""
+    """Registers the markers, and the plugin that shows the tables."""
     config.addinivalue_line("markers", "fault: something goes wrong under load, again and again")
     config.addinivalue_line("markers", "bench: what something costs")
     if not hasattr(config, "workerinput"):
@@ -189,7 +189,7 @@ def pytest_pycollect_makeitem(collector: Any, obj: object) -> list[Row] | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves measurements out that nobody asks for."""
+    """Deselects measurements that are not asked for."""
     names: list[str] = config.getoption("row")
     if names:
         known = {it.name: it for it in items if isinstance(it, Row)}

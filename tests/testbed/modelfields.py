@@ -22,7 +22,7 @@ def leaves(model: type, is_left_out: Callable[[shape.FieldShape], bool]) -> Iter
 
 
 def paths(document: Any) -> Iterator[str]:
-    """Everything that a document sets."""
+    """The paths of all fields that a document sets."""
     if isinstance(document, list):
         for it in document:
             yield from paths(it)
@@ -33,8 +33,8 @@ def paths(document: Any) -> Iterator[str]:
 
 
 def without(document: Any) -> Iterator[tuple[str, Any]]:
-    """The document without one of its values, each in turn, with its path. Entries of lists are
-    counted there. What only holds others is not taken out as a whole."""
+    """The document without one of its values, for each of these, with its path. List entries have
+    their index in it. Fields that hold other values are not removed as a whole."""
     if isinstance(document, dict):
         for name, value in document.items():
             rest = {key: it for key, it in document.items() if key != name}

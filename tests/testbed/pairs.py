@@ -9,7 +9,7 @@ from tests.testbed.certificates import Pair
 
 
 def secret(name: str, namespace: str = "default") -> str:
-    """A Secret with a pair that can serve."""
+    """A Secret with a valid pair of certificate and key."""
     return with_pair(name, *pair(), namespace=namespace)
 
 
@@ -49,7 +49,7 @@ spec: {{trustBundle: {dumps(text)}}}
 
 
 def revocations(name: str, entry: str = "crl.pem") -> str:
-    """A Secret with a list of what an authority revoked."""
+    """A Secret with the revocation list of an authority."""
     listed = certificates.revocations(certificates.known_authority("test"))
     return _secret(name, "default", "Opaque", {entry: listed})
 

@@ -1,16 +1,16 @@
-"""How long tests wait for what takes a moment: long, since the machine may have much else to do.
+"""How long tests wait for something to happen: long, since the machine may be busy.
 
-Only what waits for something to come has this patience. What must *not* come is waited for as long
-as the test says.
+It is only for waits for something that must happen. How long to wait for something that must *not*
+happen is up to each test.
 """
 
 import os
 
 VARIABLE = "CONTOUR_TEST_PATIENCE"
-"""Of the environment; for mutants, whose tests wait for what never comes."""
+"""An environment variable; mutation tests shorten it, since under mutants tests wait in vain."""
 
 PATIENCE = float(os.environ.get(VARIABLE, "120"))  # seconds
 
 EARLY = 0.005
-"""Seconds by which Envoy's timers may be early: they count from when its event loop woke up, and it
-reads the request a moment later."""
+"""Seconds by which Envoy's timers may be early: they count from when its event loop woke up, which
+is a moment before it reads the request."""

@@ -1,9 +1,9 @@
-"""Ports that nothing else will take between now and the moment they are listened on.
+"""Free ports that nothing else takes before the test listens on them.
 
-A port that the kernel picks for a socket that is closed again is from the range of which it also
-picks those of outgoing connections: under load another process soon has it. These are below that
-range, drawn at random among those of this worker, so that tests that run side by side do not draw
-the same. None is drawn again soon: who has drawn it may not listen on it yet.
+A port that the kernel picks for a socket that is closed again is from the ephemeral range, which
+outgoing connections use, too: under load another process soon has it. These are below that range,
+drawn at random among those of this worker, so that parallel tests do not draw the same. None is
+drawn again soon: whoever drew it may not listen on it yet.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Asking again and again until an answer shows a change: the proof that the change was served."""
+"""Sends requests until an answer shows a change, which proves that the change is served."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ from tests.testbed.load import Answer, Connection, Request
 
 PATIENCE = 30.0
 NO_CONNECTION = 0
-"""In place of a status: nobody answered."""
+"""Replaces the status if nothing answered."""
 
 
 class NotObserved(Exception):  # noqa: N818
@@ -25,7 +25,7 @@ async def observed(
     may_be: frozenset[int] = frozenset({200}),
     pause: float = 0.0,
 ) -> float:
-    """When the first answer came that shows the change; on the way, only these statuses may be.
+    """When the first answer came that shows the change; before it, only these statuses may come.
 
     With a pause between two requests, whoever makes the change has the machine to itself.
 

@@ -33,12 +33,12 @@ class Process:
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """The process ID."""
         return self.popen.pid
 
     @property
     def code(self) -> int | None:
-        """How it ended, if it has: its exit code, or the negative number of a signal."""
+        """Its exit code, or the negative number of a signal; None if it has not ended."""
         return self.popen.poll()
 
     @property
@@ -52,11 +52,11 @@ class Process:
         self.popen.send_signal(number)
 
     def wait(self) -> int:
-        """Waits until it has ended; its exit code."""
+        """Waits until it has ended; returns its exit code."""
         return self.popen.wait(PATIENCE)
 
     def stop(self, number: int = signal.SIGTERM) -> float:
-        """Asks it to end, and waits until it has; the seconds that took."""
+        """Asks it to end, and waits until it has; returns the seconds that took."""
         start = monotonic()
         self.send(number)
         self.wait()
@@ -68,7 +68,8 @@ class Process:
         self.popen.wait()
 
     def wait_until(self, is_so: Callable[[], object], seconds: float = PATIENCE) -> None:
-        """Raises AssertionError if it ends before, or takes too long."""
+        """Waits for something. Raises AssertionError if the process ends before, or it takes too
+        long."""
         wait(lambda: self.code is not None or is_so(), f"{self.name} up", seconds, [self])
         assert self.code is None, f"{self.name} has ended:\n{self.last_words}"
 
@@ -97,13 +98,13 @@ def start(
 
 
 def contour(name: str, folder: Path, *arguments: str, resolver: str = "") -> Process:
-    """The product, as its users start it; with a resolver it knows this DNS server only."""
+    """Starts the product as its users do; with a resolver, it uses this DNS server only."""
     where = resolving(folder, resolver) if resolver else ()
     return start(name, (*where, *CONTOUR, *arguments), folder, where=ROOT)
 
 
 def resolving(folder: Path, resolver: str) -> tuple[str, ...]:
-    """Runs what follows with a view of the machine that knows this DNS server only; needs root."""
+    """The beginning of a command line: what follows uses this DNS server only; needs root."""
     path = folder / "resolv.conf"
     path.write_text(f"nameserver {resolver}\n")
     program = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
@@ -111,13 +112,14 @@ def resolving(folder: Path, resolver: str) -> tuple[str, ...]:
 
 
 def called(*arguments: str) -> None:
-    """A command of the product that ends by itself, and well."""
+    """Runs a command of the product that ends by itself and succeeds."""
     subprocess.run((*CONTOUR, *arguments), cwd=ROOT, check=True, capture_output=True)
 
 
 @contextmanager
 def backends(ports: Mapping[str, int], address: str = "127.0.0.1") -> Iterator[dict[str, int]]:
-    """The backends of `contour demo` while the block runs; the ports of all, 0 is a free one."""
+    """Runs the backends of `contour demo` during the block; yields all ports (0 asks for a free
+    one)."""
     command = (sys.executable, "-m", "contour.demo.backends", "--address", address)
     named = (f"{name}={port}" for name, port in ports.items())
     with subprocess.Popen((*command, *named), cwd=ROOT, stdout=subprocess.PIPE) as running:
@@ -134,7 +136,7 @@ def wait(
     seconds: float = PATIENCE,
     processes: Sequence[Process] = (),
 ) -> float:
-    """Asks again and again until it is so; the seconds that took. Fails with the logs."""
+    """Polls a condition until it holds; returns the seconds that took. Fails with the logs."""
     start = monotonic()
     while not condition():
         if monotonic() - start > seconds:
@@ -145,7 +147,7 @@ def wait(
 
 
 def settled(value: Callable[[], object], seconds: float = 4.0) -> object:
-    """What a value is when it has not changed for so many seconds."""
+    """The value once it has not changed for a number of seconds."""
     changed, found = monotonic(), value()
     start = changed
     while monotonic() - changed < seconds:
@@ -157,7 +159,7 @@ def settled(value: Callable[[], object], seconds: float = 4.0) -> object:
 
 
 def has_ended(pidfd: int, seconds: float) -> bool:
-    """Whether a process ends within so many seconds."""
+    """Whether a process ends within a number of seconds."""
     poll = select.poll()
     poll.register(pidfd, select.POLLIN)
     return bool(poll.poll(seconds * 1000))

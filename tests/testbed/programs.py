@@ -10,32 +10,32 @@ from typing import Any
 
 PATIENCE = 120.0
 _SCHEDULED = 2
-"""The kind of a processor clock that counts all that a process was given (CPUCLOCK_SCHED)."""
+"""The kind of CPU clock that counts all processor time of a process (CPUCLOCK_SCHED)."""
 
 
 class Program:
-    """One process at a time; what is started here is ended here, by its process id."""
+    """One process at a time; it is started here, and ended here by its process ID."""
 
     _process: asyncio.subprocess.Process | None = None
 
     async def spawn(self, *command: str, **options: Any) -> None:
-        """Starts it, and waits for nothing."""
+        """Starts it, without waiting for it."""
         self._process = await asyncio.create_subprocess_exec(*command, **options)
 
     @property
     def process(self) -> asyncio.subprocess.Process:
-        """The one that was started last."""
+        """The process that was started last."""
         assert self._process is not None
         return self._process
 
     @property
     def pid(self) -> int:
-        """Of the process that was started last."""
+        """The ID of the process that was started last."""
         return self.process.pid
 
     @property
     def status(self) -> int | None:
-        """How the process ended, if it did."""
+        """The exit code of the process, if it has ended."""
         return self.process.returncode
 
     @property
@@ -49,20 +49,20 @@ class Program:
         return resident(self.pid, "VmHWM")
 
     def freeze(self) -> None:
-        """It is there, and does nothing."""
+        """Stops its execution (SIGSTOP)."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """It goes on as if no time had passed."""
+        """Continues its execution (SIGCONT)."""
         os.kill(self.pid, signal.SIGCONT)
 
     @property
     def is_frozen(self) -> bool:
-        """Whether the kernel says so."""
+        """Whether the kernel reports it as stopped."""
         return is_frozen(self.pid)
 
     async def end(self, number: int = signal.SIGKILL) -> float:
-        """Ends it, if it runs; the seconds that took."""
+        """Ends it, if it runs; returns the seconds that took."""
         start = time.monotonic()
         if self._process is not None and self._process.returncode is None:
             self._process.send_signal(number)
@@ -71,7 +71,7 @@ class Program:
 
 
 class Spoken(Program):
-    """A program that is asked by lines, and answers by lines of JSON."""
+    """A program that reads requests as lines, and answers each with a line of JSON."""
 
     async def speak(self, *command: str) -> None:
         """Starts it."""
@@ -83,13 +83,13 @@ class Spoken(Program):
         )
 
     async def ask(self, words: str = "") -> dict[str, Any]:
-        """What it says to that."""
+        """Sends a line; returns the answer."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{words}\n".encode())
         return await self.line()
 
     async def line(self) -> dict[str, Any]:
-        """What it says next. Raises TimeoutError or EOFError if it says nothing."""
+        """The next line that it prints. Raises TimeoutError or EOFError if there is none."""
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
             line = await self.process.stdout.readline()
@@ -99,7 +99,7 @@ class Spoken(Program):
         return found
 
     async def stop(self) -> float:
-        """Has nothing more to ask, so that it ends; how long that took."""
+        """Closes its standard input, so that it ends; returns the seconds that took."""
         assert self.process.stdin is not None
         start = time.monotonic()
         self.process.stdin.close()
@@ -113,7 +113,7 @@ def resident(pid: int | str = "self", field: str = "VmRSS") -> float:
 
 
 def is_frozen(pid: int) -> bool:
-    """Whether the kernel says that a process is stopped."""
+    """Whether the kernel reports a process as stopped."""
     return _field(pid, "State").startswith("T")
 
 
@@ -133,7 +133,7 @@ def processor(pid: int) -> float:
 
 
 def calibration() -> float:
-    """The seconds of processor time of a fixed loop: how fast this machine is just now."""
+    """The seconds of processor time of a fixed loop, which show how fast this machine is now."""
     start, total = time.process_time(), 0
     for number in range(5_000_000):
         total += number & 7
@@ -141,11 +141,11 @@ def calibration() -> float:
 
 
 def load_average() -> float:
-    """How many processes wanted to run, of the last minute."""
+    """The load average of the last minute."""
     return float(Path("/proc/loadavg").read_text().split()[0])
 
 
 def _field(pid: int | str, name: str) -> str:
-    """What the kernel says of a process."""
+    """A field of /proc/PID/status."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(it.partition(":")[2].strip() for it in lines if it.startswith(f"{name}:"))

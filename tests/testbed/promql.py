@@ -20,7 +20,7 @@ PARSERS = golang.Program(
 
 
 class Report(NamedTuple):
-    """What they say."""
+    """What the parsers report."""
 
     errors: list[str]
     metrics: Mapping[str, list[str]]

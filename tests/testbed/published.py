@@ -1,7 +1,7 @@
 """Figures that are kept in the repository, each with its command, its commit and the load.
 
 `hack/bench NAME --publish` and `hack/chaos NAME --publish` write a file for each measurement, and
-`hack/generate` makes a page of these files. So no figure there lacks what repeats it.
+`hack/generate` makes a page of these files. So each figure there has the command that repeats it.
 """
 
 import argparse
@@ -20,30 +20,31 @@ from typing import Any
 from tests.testbed.programs import calibration, load_average
 
 Record = Mapping[str, Any]
-"""What the file of a measurement has."""
+"""The content of the file of a measurement."""
 
 COMMANDS = {"bench": "hack/bench", "fault": "hack/chaos"}
-"""What asks for a measurement, by its marker."""
+"""The command that runs measurements, by marker."""
 
 
 class UncommittedError(Exception):
-    """The figures would be those of no commit."""
+    """There are uncommitted changes, so the figures would belong to no commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A measurement that runs: since when, in seconds, and at which load it began."""
+    """A running measurement: when it began, in seconds, and the load average at that time."""
 
     since: float
     load: float
 
     @classmethod
     def now(cls) -> "Begun":
-        """One that begins."""
+        """A measurement that begins now."""
         return cls(time.monotonic(), load_average())
 
     def ended(self) -> dict[str, object]:
-        """What is told of the machine: loads of a minute, the loop for comparisons in ms."""
+        """Facts about the machine: its load averages of a minute, its `calibration` in ms,
+        versions."""
         return {
             "date": datetime.now(UTC).date().isoformat(),
             "seconds": round(time.monotonic() - self.since),
@@ -78,7 +79,7 @@ def check_committed(checkout: Path, folder: Path) -> None:
 
 
 def write(folder: Path, name: str, record: Record) -> None:
-    """Puts the record of a measurement in place of an earlier one."""
+    """Writes the record of a measurement over an earlier one."""
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(record, indent=1, sort_keys=True, ensure_ascii=False)
     Path(folder, f"{name}.json").write_text(f"{text}\n", encoding="utf-8")

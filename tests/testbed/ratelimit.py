@@ -1,4 +1,4 @@
-"""The real rate limit service (envoyproxy/ratelimit) and the Redis that it counts in.
+"""The real rate limit service (envoyproxy/ratelimit) and the Redis that holds its counters.
 
 `hack/rate-limit-service` builds the service once, from the Go module that `hack/ratelimit/go.mod`
 requires, and keeps it in the user's cache; Redis is Debian's. Where either is missing, tests that
@@ -39,7 +39,7 @@ class Redis:
     process: Process
     port: int
     tls_port: int
-    """With TLS, if it has a certificate."""
+    """The port with TLS, if it has a certificate."""
 
     @property
     def address(self) -> str:
@@ -47,7 +47,7 @@ class Redis:
         return f"127.0.0.1:{self.port}"
 
     def ask(self, *words: str) -> bytes:
-        """What it answers to one command, in its own protocol."""
+        """Sends one command; returns the answer in the Redis protocol."""
         with socket.create_connection(("127.0.0.1", self.port), 10) as connection:
             connection.sendall(f"{' '.join(words)}\r\n".encode())
             return connection.recv(1 << 16)
@@ -59,16 +59,16 @@ class Service:
 
     process: Process
     port: int
-    """Where it answers over gRPC, on 127.0.0.1."""
+    """Its gRPC port on 127.0.0.1."""
     debug_port: int
 
     def configuration(self) -> str:
-        """The limits that it has, a line each."""
+        """Its configured limits, a line each."""
         found = self._page("/rlconfig")
         return found if found is not None else ""
 
     def counters(self) -> str:
-        """What it counts of itself."""
+        """Its own statistics."""
         return self._page("/stats") or ""
 
     def _page(self, path: str) -> str | None:
@@ -94,7 +94,8 @@ def require() -> None:
 
 @contextmanager
 def redis(folder: Path, password: str = "", pair: Pair | None = None) -> Iterator[Redis]:
-    """A Redis without persistence while the block runs; with a certificate it speaks TLS, too."""
+    """A Redis without persistence while the block runs; with a certificate it also listens with
+    TLS."""
     port, tls_port = ports.free_ports(2)
     command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     command += ["--appendonly", "no", *(("--requirepass", password) if password else ())]
@@ -104,7 +105,7 @@ def redis(folder: Path, password: str = "", pair: Pair | None = None) -> Iterato
         command += ["--tls-port", str(tls_port), "--tls-auth-clients", "no"]
         command += ["--tls-cert-file", str(folder / "redis.crt")]
         command += ["--tls-key-file", str(folder / "redis.key")]
-        # It wants one, although it asks no client for a certificate.
+        # Redis requires one, although it asks no client for a certificate.
         command += ["--tls-ca-cert-file", str(folder / "redis.crt")]
     started = processes.start("redis", command, folder)
     found = Redis(started, port, tls_port)

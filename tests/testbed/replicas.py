@@ -1,4 +1,4 @@
-"""Replicas of `contour serve` and the Envoys on them, each in a process of its own."""
+"""Replicas of `contour serve` and their Envoys, each in a process of its own."""
 
 import asyncio
 import os
@@ -33,20 +33,20 @@ class Replica(Program):
         self._command = (COMMAND, *given, "--namespace", NAMESPACE, *flags)
 
     async def launch(self, environment: Mapping[str, str] | None = None) -> None:
-        """Starts the process, and does not wait for it."""
+        """Starts the process, without waiting until it is ready."""
         with self.log.open("ab") as output:
             variables = os.environ | (environment or {})
             await self.spawn(*self._command, stdout=output, stderr=output, env=variables)
 
     async def start(self, environment: Mapping[str, str] | None = None) -> float:
-        """Starts it; the seconds until it was ready."""
+        """Starts it and waits until it is ready; returns the seconds that took."""
         start = time.monotonic()
         await self.launch(environment)
         await self.ready()
         return time.monotonic() - start
 
     async def ready(self) -> None:
-        """Waits until it is."""
+        """Waits until it is ready."""
         async with asyncio.timeout(PATIENCE):
             while not await self.is_ready():
                 if self.status is not None:
@@ -54,14 +54,14 @@ class Replica(Program):
                 await asyncio.sleep(0.005)
 
     async def is_ready(self) -> bool:
-        """Whether it says so."""
+        """Whether its readiness page says that it is ready."""
         try:
             return (await self.page("/readyz"))[0] == 200
         except (aiohttp.ClientError, OSError, TimeoutError):
             return False
 
     async def page(self, path: str) -> tuple[int, str]:
-        """One of its pages, those for debugging included."""
+        """The content of one of its pages, which include those for debugging."""
         port = self._debug if path.startswith("/debug") else self._pages
         async with (
             aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=70)) as session,
@@ -81,16 +81,16 @@ class Replica(Program):
 
 
 class ControlPlane(Protocol):
-    """Where an Envoy asks: a replica, or the Service before all."""
+    """The control plane of an Envoy: a replica, or the Service of all replicas."""
 
     @property
     def port(self) -> int:
-        """Of xDS, on this machine."""
+        """The xDS port on this machine."""
         ...
 
 
 class Envoy(envoys.Envoy):
-    """An Envoy that hangs on a replica, or on whichever its Service chooses."""
+    """An Envoy that is connected to a replica, or to the one that its Service chooses."""
 
     def __init__(self, folder: Path, name: str, of: ControlPlane) -> None:
         super().__init__(folder, name)
@@ -105,19 +105,20 @@ class Envoy(envoys.Envoy):
 
 
 def make_certificates(folder: Path) -> None:
-    """For the replicas and Envoys whose files are in this folder."""
+    """Makes the certificates of the replicas and Envoys whose files are in this folder."""
     processes.called(*commands.certgen(folder / "certificates", NAMESPACE))
 
 
 def own_address() -> str:
-    """Of this machine, but not its loopback, which no EndpointSlice may have."""
+    """An address of this machine other than loopback, which no EndpointSlice may have."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))  # sends nothing: it only chooses a route
         return str(probe.getsockname()[0])
 
 
 def installation(http: int, https: int) -> Iterator[Document]:
-    """Our namespace and those of a world; the configuration of an Envoy on these ports."""
+    """Contour's namespace and those of a world, and a ContourConfiguration with these Envoy
+    ports."""
     for name in (NAMESPACE, *map(world.namespace, range(world.NAMESPACES))):
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     ports = {"http": http, "https": https}

@@ -1,7 +1,7 @@
-"""A world that is served: an instance of the product, a real Envoy, and backends.
+"""A served world: an instance of the product, a real Envoy, and backends.
 
-The instance is a process of its own that is fed (`fed`), or is in this process, where its output
-can be spoilt on the way (`local`). Traffic stays on the loopback interface.
+The instance runs in a process of its own (`fed`), or in this process, where its output can be
+corrupted on its way (`local`). Traffic stays on the loopback interface.
 """
 
 import contextlib
@@ -25,20 +25,21 @@ BACKENDS = 2
 
 @dataclass(slots=True, kw_only=True)
 class Front:
-    """A world behind Envoys, and how to ask them."""
+    """A world behind Envoys, and how to send them requests."""
 
     of: World
     ports: Sequence[int]
-    """Where Envoys take requests for plain HTTP."""
+    """The ports of Envoys for plain HTTP."""
     edits: int = 0
 
     @property
     def port(self) -> int:
-        """Of the first Envoy."""
+        """The port of the first Envoy."""
         return self.ports[0]
 
     def edited(self, number: int) -> tuple[Document, Request, probe.Sign]:
-        """A route of a host with another header, and how an answer shows that."""
+        """A route of a host with another header, a request for it, and how an answer shows the
+        header."""
         self.edits += 1
         document = self.of.child(number, header=f"edit-{self.edits}")
         return document, edited_route(number), shows(f"edit-{self.edits}")
@@ -50,7 +51,7 @@ class Front:
         may_be: Iterable[int] = (200,),
         envoy: int = 0,
     ) -> float:
-        """When the first answer shows a change; no answer before may be another than these."""
+        """When the first answer shows a change; answers before may have these statuses only."""
         connection = Connection(self.ports[envoy])
         try:
             return await probe.observed(connection, request, sign, frozenset(may_be), 0.002)
@@ -58,7 +59,7 @@ class Front:
             connection.close()
 
     async def answer(self, request: Request) -> Answer:
-        """One answer, on a connection of its own."""
+        """Sends a request on a connection of its own; returns the answer."""
         connection = Connection(self.port)
         try:
             return await connection.ask(request)
@@ -66,7 +67,7 @@ class Front:
             connection.close()
 
     async def statuses(self, envoy: int = 0) -> list[int]:
-        """What each host answers, asked once."""
+        """The status of one answer of each host."""
         connection = Connection(self.ports[envoy])
         found = [await connection.ask(Request(world.fqdn(it))) for it in range(self.of.hosts)]
         connection.close()
@@ -79,7 +80,7 @@ class Front:
         path: str = "/",
         envoy: int = 0,
     ) -> Load:
-        """Requests to these hosts, in turn."""
+        """A load of requests to these hosts, in turn."""
         numbers = range(self.of.hosts) if hosts is None else hosts
         return Load(self.ports[envoy], [Request(world.fqdn(it), path) for it in numbers], rate)
 
@@ -89,34 +90,34 @@ Control = TypeVar("Control", Fed, Local)
 
 @dataclass(slots=True, kw_only=True)
 class Site(Front, Generic[Control]):
-    """A world, the instance that serves it, and the Envoy that does."""
+    """A world, the instance that serves it, and its Envoy."""
 
     folder: Path
     control: Control
     envoy: Envoy
     tls_port: int
     documents: dict[tuple[str, ...], Document] = field(default_factory=dict)
-    """All that there is, by kind, namespace and name."""
+    """All objects, by kind, namespace and name."""
 
     def put(self, *documents: Document) -> None:
-        """Notes the newest state, for the next start of the instance."""
+        """Records the newest state, for the next start of the instance."""
         self.documents |= {key(it): it for it in documents}
 
     async def change(self, put: Sequence[Document] = (), gone: Sequence[Document] = ()) -> Took:
-        """One event, or several at one moment."""
+        """Applies one event, or several at one moment."""
         self.put(*put)
         for it in gone:
             self.documents.pop(key(it), None)
         return await self.control.change(put, gone)
 
     async def edit(self, number: int) -> float:
-        """Edits a route and waits for an answer that shows it; the seconds that took."""
+        """Edits a route and waits for an answer that shows it; returns the seconds that took."""
         document, request, sign = self.edited(number)
         took = await self.change([document])
         return await self.seen(request, sign) - took.came
 
     async def restart(self) -> float:
-        """Starts the instance on what is noted; when its port was open."""
+        """Starts the instance with the recorded state; returns when its port was open."""
         self.control.keep(self.documents.values())
         return await self.control.start()
 
@@ -132,7 +133,7 @@ async def serving(
     resolver: str = "",
     drain: int = DRAIN_SECONDS,
 ) -> AsyncIterator[Site[Control]]:
-    """A world (or these documents, with its backends), served.
+    """Serves a world (or these documents, with its backends).
 
     Envoy resolves names with the resolver, if there is one.
     """
@@ -157,14 +158,14 @@ async def serving(
 def running(
     of: World, documents: Iterable[Document] | None = None, **more: Any
 ) -> AbstractAsyncContextManager[Site[Fed]]:
-    """Likewise, by an instance in a process of its own."""
+    """The same, with an instance in a process of its own."""
     return serving(Fed, of, documents, **more)
 
 
 def stage(
     hosts: int, kind: Kind[Control]
 ) -> Callable[[], AbstractAsyncContextManager[Site[Control]]]:
-    """A world of so many hosts over ten Services, for faults to hit."""
+    """A served world of so many hosts over ten Services, to test faults."""
 
     @contextlib.asynccontextmanager
     async def staged() -> AsyncIterator[Site[Control]]:
@@ -178,21 +179,21 @@ def stage(
 
 
 def key(document: Document) -> tuple[str, ...]:
-    """Which object a document is."""
+    """The kind, namespace and name of a document."""
     metadata = document["metadata"]
     return document["kind"], metadata.get("namespace", ""), metadata["name"]
 
 
 def edited_route(number: int) -> Request:
-    """To the route of a host that is edited."""
+    """A request for the route of a host that is edited."""
     return Request(world.fqdn(number), "/api/v1")
 
 
 def shows(header: str) -> probe.Sign:
-    """An answer of a route that has been edited so."""
+    """Recognizes an answer of a route that was edited with this value."""
     return lambda it: it.headers.get("x-edit") == header
 
 
 def is_ok(answer: Answer) -> bool:
-    """Served."""
+    """Whether an answer has status 200."""
     return answer.status == 200

@@ -1,4 +1,4 @@
-"""Clients that wait for their answers before they ask again."""
+"""Clients that wait for each answer before they send the next request."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What is measured runs when it is asked for, and says what it found in three ways."""
+"""Measurements run only if they are asked for, and report their figures in three ways."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""A server that has ended leaves no connection, also not to a client that reads nothing."""
+"""A server that has ended leaves no connection open, not even to a client that reads nothing."""
 
 import asyncio
 import gc
@@ -27,7 +27,7 @@ def application() -> web.Application:
 
 
 def asked(port: int, secured: ssl.SSLContext | None) -> socket.socket:
-    """A connection whose answer has begun, of which nothing more is read."""
+    """A connection on which an answer has begun, and whose client reads no further."""
     found = socket.create_connection(("127.0.0.1", port))
     if secured is not None:
         found = secured.wrap_socket(found)

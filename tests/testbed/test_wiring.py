@@ -1,4 +1,4 @@
-"""What faults and measurements run on is the product's own instance, not another wiring of it."""
+"""Fault tests and measurements run on the product's own instance, not on different wiring."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -34,12 +34,12 @@ def token(**claims: Any) -> str:
 
 
 def encoded(content: bytes) -> str:
-    """Base64 as tokens have it: of the URL alphabet, without padding."""
+    """Base64 as in tokens: with the URL alphabet, without padding."""
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
 def decoded(text: str) -> bytes:
-    """The same backwards."""
+    """Decodes the same."""
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 

@@ -1,8 +1,8 @@
 """Servers of a test's own event loop that leave no connection behind.
 
 `web.AppRunner` and `asyncio.Server` close connections without waiting until they are closed: one
-that has something to send, or that waits for the end of TLS, can outlive the event loop. It is then
-told as a ResourceWarning, in whichever test runs when it is collected.
+that has something to send, or that waits for the end of TLS, can outlive the event loop. Python
+then reports it as a ResourceWarning, in whichever test runs when it is collected.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ async def pages(
     port: int = 0,
     secured: ssl.SSLContext | None = None,
 ) -> AsyncIterator[int]:
-    """Serves HTTP/1.1 while the block runs; the port, which is a free one unless it is named."""
+    """Serves HTTP/1.1 while the block runs; yields the port, a free one by default."""
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_LAST_ANSWERS)
     await runner.setup()
     try:
@@ -34,7 +34,7 @@ async def pages(
 
 
 async def end(runner: web.AppRunner) -> None:
-    """Ends a server and its connections, whatever they have still to send or to wait for."""
+    """Ends a server and its connections, whatever they still have to send or to wait for."""
     for site in tuple(runner.sites):
         await _accept_no_more(site)
         await site.stop()
@@ -47,9 +47,9 @@ async def end(runner: web.AppRunner) -> None:
 
 
 async def _accept_no_more(site: web.BaseSite) -> None:
-    """Lets what was accepted last become a connection of the server.
+    """Lets sockets that were just accepted become connections of the server.
 
-    If the server is closed by then, asyncio (3.11) makes a transport that nobody closes.
+    If the server is closed before, asyncio (3.11) makes a transport that nobody closes.
     """
     server: asyncio.Server | None = getattr(site, "_server", None)
     for it in server.sockets if server else ():
@@ -58,14 +58,15 @@ async def _accept_no_more(site: web.BaseSite) -> None:
 
 
 async def _a_moment() -> None:
-    """Until what the event loop had to do at once is done, and what that led to."""
+    """Waits until the event loop has done all that is due, and what follows from it."""
     for _ in range(3):
         await asyncio.sleep(0)
 
 
 @asynccontextmanager
 async def streams(answer: Answer, secured: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """Has every connection answered while the block runs, and closed afterwards; the free port."""
+    """Handles every connection while the block runs, and closes it afterwards; yields the free
+    port."""
     going: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,8 +1,8 @@
 """Worlds to measure with: N hosts, each a root HTTPProxy that includes one child.
 
 A world is a function of its numbers alone, so two runs measure the same. Each document is what a
-user would write. Hosts share Services, and certificates if there are any; what belongs together
-is in one namespace.
+user would write. Hosts share Services, and certificates if there are any; a host, its Service and
+its certificate are in one namespace.
 """
 
 import itertools
@@ -28,7 +28,7 @@ NAMESPACES = 10
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """So many hosts over so many Services, whose endpoints are these ports of this machine."""
+    """A number of hosts and Services; the endpoints are these ports of this machine."""
 
     hosts: int
     services: int
@@ -39,11 +39,11 @@ class World:
 
     @staticmethod
     def of(hosts: int, **more: Any) -> "World":
-        """One Service for ten hosts."""
+        """A world with one Service for ten hosts."""
         return World(hosts, _rounded(hosts // 10), **more)
 
     def documents(self) -> Iterator[Document]:
-        """All objects, what is referred to first."""
+        """All objects; those that others refer to come first."""
         for number in range(self.certificates):
             yield self.secret(number)
         for number in range(self.services):
@@ -94,7 +94,7 @@ class World:
         return made
 
     def secret(self, number: int, *, renewal: int = 0) -> Document:
-        """A certificate for the hosts that use it; renewals differ."""
+        """A certificate for the hosts that use it; each renewal is a different one."""
         pair = _pair(f"cert-{number}", renewal)
         files = {"tls.crt": pair.pem, "tls.key": pair.key_pem}
         data = {name: b64encode(it).decode() for name, it in files.items()}
@@ -108,7 +108,7 @@ class World:
 
 @lru_cache(maxsize=1000)
 def _pair(name: str, renewal: int) -> certificates.Pair:
-    """The same one for a name and a renewal, for as long as it is remembered."""
+    """Cached, so that it is the same one for a name and a renewal."""
     return certificates.self_signed(name, "*.example.com", "localhost")
 
 
@@ -149,12 +149,12 @@ def http_route(number: int, service: int, host: str | None = None, path: str = "
 
 
 def namespace(number: int) -> str:
-    """Where the objects of that number are."""
+    """The namespace of the objects with that number."""
     return f"team-{number % NAMESPACES}"
 
 
 def allow_websockets(document: Document) -> Document:
-    """The same; if it has routes, WebSockets may be opened on them."""
+    """The same object, whose routes, if any, allow WebSockets."""
     for route in document.get("spec", {}).get("routes", ()):
         route["enableWebsockets"] = True
     return document
@@ -168,7 +168,7 @@ def configuration(**spec: Any) -> Document:
 
 
 def events(documents: Iterable[Document]) -> Iterator[Event]:
-    """The documents, decoded as a provider would; in a world there is nothing to complain of."""
+    """The documents, decoded as a provider would; those of a world are valid."""
     for document in documents:
         decoded = decode(document)
         if isinstance(decoded, UnknownKind):
@@ -180,7 +180,7 @@ def events(documents: Iterable[Document]) -> Iterator[Event]:
 
 
 def batch(*documents: Document, gone: Iterable[Document] = ()) -> Batch:
-    """All of these are there, or gone, at one moment."""
+    """A batch that adds and removes objects at one moment."""
     removed = (it._replace(object=None) for it in events(gone))
     return Batch((*events(documents), *removed), {})
 
