@@ -1,7 +1,7 @@
-"""Kubernetes for the tests: a real API server where there is one, and a double that can be broken.
+"""Kubernetes for the tests: a real API server where there is one, and a double with faults.
 
-`controlplane` starts the real parts, `assets` finds or builds them, `prepared` starts one that has
-CRDs, `shared` is the one that all workers of a run share, `cluster` is how tests see one,
-`fixtures` how they ask for it. `double` is an API server whose faults are scripted. One list of
-tests, `test_truth`, runs on both.
+`controlplane` starts the real components, and `assets` finds or builds them. `prepared` starts a
+control plane that has CRDs; `shared` is the one that all workers of a run share. `cluster` is the
+interface for tests, and `fixtures` are their fixtures. `double` is an API server whose faults are
+scripted. One list of tests, `test_truth`, runs on both.
 """

@@ -1,4 +1,4 @@
-"""A place on the double or the real API server, for the tests that compare them."""
+"""A namespace and a kind on the double or the real API server, for the tests that compare them."""
 
 import asyncio
 import secrets
@@ -12,7 +12,7 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 class Api(Client):
-    """An API server, with a namespace and a kind without a schema to play with."""
+    """An API server, with a namespace and a kind without a schema for tests to use."""
 
     def __init__(self, url: str, token: str = "", tls: ssl.SSLContext | None = None) -> None:
         super().__init__(url, token, tls)
@@ -21,11 +21,11 @@ class Api(Client):
 
     @property
     def things(self) -> str:
-        """Where objects of a custom kind with a status are."""
+        """The path of objects of a custom kind with a status."""
         return f"/apis/{GROUP}/v1/namespaces/{self.namespace}/things"
 
     def built_in(self, plural: str, group: str = "") -> str:
-        """Where objects of a built-in kind are."""
+        """The path of objects of a built-in kind."""
         root = f"/apis/{group}/v1" if group else "/api/v1"
         return f"{root}/namespaces/{self.namespace}/{plural}"
 
@@ -34,11 +34,11 @@ class Api(Client):
         return await self.request("POST", self.things, thing(name, **metadata))
 
     async def version(self) -> str:
-        """Of the things now: where a watch may begin."""
+        """The current resourceVersion of the things, from which a watch may begin."""
         return str((await self.request("GET", self.things)).metadata["resourceVersion"])
 
     async def __aenter__(self) -> Self:
-        """Makes the namespace and the kind; returns when that is served."""
+        """Makes the namespace and the kind; returns when the kind is served."""
         await super().__aenter__()
         await self.request("POST", CRDS, definition("things", "Thing"))
         metadata = {"name": self.namespace}
@@ -53,7 +53,7 @@ class Api(Client):
         await super().__aexit__()
 
     async def define_another(self) -> str:
-        """One more kind; its plural, of which the kind is the title."""
+        """Defines one more kind; returns its plural name (the kind is its `title()`)."""
         plural = f"others{secrets.token_hex(4)}"
         await self.request("POST", CRDS, definition(plural, plural.title()))
         await self._served(f"/apis/{GROUP}/v1/namespaces/{self.namespace}/{plural}")
@@ -66,7 +66,7 @@ class Api(Client):
 
 
 def thing(name: str, **metadata: Any) -> Raw:
-    """An object of the kind to play with."""
+    """An object of the kind for tests."""
     named = {"name": name, **metadata}
     return {"apiVersion": f"{GROUP}/v1", "kind": "Thing", "metadata": named, "spec": {"x": 1}}
 

@@ -1,9 +1,9 @@
-"""Where the parts of a real control plane come from.
+"""Where the components of a real control plane come from.
 
-`KUBEBUILDER_ASSETS`, for the parts that are there; else one binary that is all of them, built once
-with Go from `hack/kubernetes/control-plane` and kept in the user's cache under a hash of its
-sources. Building takes minutes and so is never a surprise: only `hack/cluster --build` does it, and
-a test run in CI before its first test.
+Components in `KUBEBUILDER_ASSETS` are used; for the others there is one binary with all of them,
+built once with Go from `hack/kubernetes/control-plane` and kept in the user's cache under a hash of
+its sources. Building takes minutes, so only `hack/cluster --build` does it, and a test run in CI
+before its first test.
 """
 
 import os
@@ -18,7 +18,7 @@ PARTS = ("etcd", "kube-apiserver", "kube-controller-manager")
 
 
 def commands() -> dict[str, list[str]]:
-    """How to start each part."""
+    """The command that starts each component."""
     given = Path(os.environ.get("KUBEBUILDER_ASSETS") or os.devnull)
     found = {it: [str(given / it)] for it in PARTS if (given / it).is_file()}
     lacking = [it for it in PARTS if it not in found]
@@ -31,7 +31,7 @@ def commands() -> dict[str, list[str]]:
 
 
 def build() -> None:
-    """Builds what `commands` lacks; at most one process does, the others wait for it."""
+    """Builds what `commands` lacks; one process builds at a time, and others wait for it."""
     try:
         commands()
     except golang.MissingError:
@@ -39,12 +39,12 @@ def build() -> None:
 
 
 def gateway_api_crds(channel: str = "standard") -> Path:
-    """The folder with the CRDs of the Gateway API, from its Go module."""
+    """The folder with the CRDs of the Gateway API, in its Go module."""
     return golang.folder(GATEWAY_API, "sigs.k8s.io/gateway-api") / "config" / "crd" / channel
 
 
 def _program() -> golang.Program:
-    """All parts in one."""
+    """The binary with all components."""
     version = golang.required(CONTROL_PLANE, "k8s.io/kubernetes")
     major, minor, _ = version.removeprefix("v").split(".", 2)
     told = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}

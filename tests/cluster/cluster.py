@@ -1,7 +1,7 @@
-"""A cluster as tests see it: requests, namespaces, users with rights, kubectl, our CRDs.
+"""The interface of tests to a cluster: requests, namespaces, users with rights, kubectl, our CRDs.
 
-Requests here are blocking ones of the administrator, on purpose not by the project's own client:
-what a test sets up must not depend on what it tests. That one is had by `client`.
+Requests here are blocking ones by the administrator. They deliberately do not use the project's own
+client, because the setup of a test must not depend on what it tests; `client` returns that.
 """
 
 import json
@@ -36,11 +36,12 @@ _WITH_FINALIZERS = (
     "/apis/projectcontour.io/v1alpha1/namespaces/{}/contourconfigurations",
     "/apis/gateway.networking.k8s.io/v1/namespaces/{}/gateways",
 )
-"""The kinds in namespaces that operator and controller put finalizers on."""
+"""Paths of the namespaced kinds on which the operator and the controller put finalizers."""
 
 
 def default_crds() -> tuple[Path, ...]:
-    """The folders of what most need: ours that nobody opts in to, and the Gateway API."""
+    """The folders of the CRDs that most tests need: ours that are no opt-in, and the Gateway
+    API."""
     return OURS, assets.gateway_api_crds()
 
 
@@ -59,7 +60,7 @@ class Cluster:
         self._connections = urllib3.HTTPSConnectionPool(
             str(where.hostname), where.port, timeout=30, maxsize=4, ssl_context=self.tls
         )
-        """Kept open: of a small request four fifths of the work are to open one."""
+        """Kept open, since opening one is four fifths of the work of a small request."""
         self._kinds: dict[tuple[str, str], tuple[str, bool]] = {}
 
     @property
@@ -68,7 +69,7 @@ class Cluster:
         return self.folder / "admin.kubeconfig"
 
     def kubeconfig(self, token: str = "", namespace: str = "default") -> Path:
-        """A kubeconfig of its own for whoever has this token; without one, the administrator."""
+        """A separate kubeconfig with this token; without one, the administrator's."""
         path = self.folder / f"{secrets.token_hex(8)}.kubeconfig"
         who = token or self.admin_token
         return write_kubeconfig(path, self.url, who, namespace, self.authority)
@@ -78,10 +79,10 @@ class Cluster:
         return client.Client(kubeconfig.Kubeconfig(str(config or self.admin)))
 
     def kubectl(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Runs kubectl as the administrator; it is for the caller to look at the exit code.
+        """Runs kubectl as the administrator; the caller has to check the exit code.
 
-        Nothing that is sent may have a field that does not exist, and no patch may be without
-        effect: a test that goes on from there could not fail.
+        Unknown fields and patches without effect are errors: a test that went on after them could
+        not fail.
         """
         program = Path(sys.executable).with_name("kubectl")
         strict = ["--validate=strict"] if arguments[0] in _VALIDATED else []
@@ -103,10 +104,10 @@ class Cluster:
         token: str = "",
         **query: str,
     ) -> Raw:
-        """One request; the answer, or `RefusedError`.
+        """Sends one request; returns the answer.
 
-        Fields that do not exist are refused, unless the query says otherwise. A patch changes
-        something.
+        Raises `RefusedError`. Unknown fields are refused, unless the query says otherwise. A patch
+        must change something.
         """
         if method in _WRITES:
             query = {"fieldValidation": "Strict", **query}
@@ -120,7 +121,7 @@ class Cluster:
         try:
             return self._asked("GET", path, None, "application/json", token, {})
         except RefusedError:
-            return {}  # who may write need not be allowed to read
+            return {}  # a user who may write may lack the right to read
 
     def _asked(
         self, method: str, path: str, body: Any, media: str, token: str, query: Mapping[str, str]
@@ -136,7 +137,7 @@ class Cluster:
         return answer
 
     def path(self, obj: Raw, of_collection: bool = False) -> str:
-        """Where an object lives, or the objects of its kind."""
+        """The path of an object, or of all objects of its kind."""
         plural, is_namespaced = self._kind(obj["apiVersion"], obj["kind"])
         parts = [_root(obj["apiVersion"])]
         if is_namespaced:
@@ -162,22 +163,24 @@ class Cluster:
         return self.ask("DELETE", self.path(obj))
 
     def namespace(self, prefix: str = "test", labels: Mapping[str, str] | None = None) -> str:
-        """Makes a namespace that nothing else uses; its name."""
+        """Makes a namespace that nothing else uses; returns its name."""
         name = f"{prefix}-{secrets.token_hex(4)}"
         metadata = {"name": name, "labels": dict(labels or {})}
         self.create({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
         return name
 
     def delete_namespace(self, name: str) -> None:
-        """Removes a namespace with all that is in it, for which nothing of ours runs any more."""
+        """Deletes a namespace and everything in it; no controller of ours may run for it any
+        more."""
         self.delete({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         self.free(name)
 
     def free(self, namespace: str) -> None:
-        """Deletes what has finalizers in a namespace, and takes them: who put them has ended.
+        """Deletes the objects with finalizers in a namespace, and removes these: their owners have
+        ended.
 
-        The controllers come back to a namespace that is not empty every few seconds, as long as the
-        control plane runs, with a hundred requests each time.
+        Otherwise the controllers retry to empty the namespace every few seconds, with a hundred
+        requests each time, as long as the control plane runs.
         """
         for kinds in _WITH_FINALIZERS:
             path = kinds.format(namespace)
@@ -188,7 +191,7 @@ class Cluster:
                     self._asked("PATCH", f"{path}/{name}", freed, MEDIA["merge"], "", {})
 
     def _with_finalizers(self, path: str) -> list[str]:
-        with _suppress_missing():  # without the CRD nothing is held by it
+        with _suppress_missing():  # without the CRD there are no such objects
             found = (it["metadata"] for it in self.ask("GET", path)["items"])
             return [it["name"] for it in found if it.get("finalizers")]
         return []
@@ -200,7 +203,8 @@ class Cluster:
         rules: Sequence[Raw] = (),
         cluster_rules: Sequence[Raw] = (),
     ) -> str:
-        """Makes a ServiceAccount with these rights, in its namespace or everywhere; its token."""
+        """Makes a ServiceAccount with these rights, in its namespace or everywhere; returns its
+        token."""
         metadata = {"namespace": namespace, "name": name}
         account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
         self.create(account)
@@ -224,7 +228,7 @@ class Cluster:
         self._until_served([self.apply(it) for it in _definitions(folders)])
 
     def until_crds_are_served(self) -> None:
-        """Waits for all that are stored: a server is ready before it has read their objects."""
+        """Waits for all stored CRDs: a server is ready before it has read their objects."""
         self._until_served(self.ask("GET", _CRDS)["items"])
 
     def _until_served(self, crds: Sequence[Raw]) -> None:
@@ -234,7 +238,8 @@ class Cluster:
             sleep(0.02)
 
     def _is_served(self, crd: Raw) -> bool:
-        """The condition comes a moment before the resource: look for that itself."""
+        """Asks for the resource itself, because the condition comes a moment before it is
+        served."""
         spec = crd["spec"]
         version = spec["versions"][0]["name"]
         try:

@@ -1,7 +1,8 @@
 """etcd, kube-apiserver and kube-controller-manager on loopback, as separate processes.
 
 RBAC is on and ServiceAccounts get tokens, so rights can be tested; nothing runs pods. The only user
-besides ServiceAccounts is an administrator with a token. What a restart needs is in its folder.
+besides ServiceAccounts is an administrator with a token. Its folder has everything that a restart
+needs.
 """
 
 import http.client
@@ -35,9 +36,9 @@ _NAMES = (
     *("127.0.0.1", "10.96.0.1", "localhost"),
     *("kubernetes", "kubernetes.default", "kubernetes.default.svc"),
 )
-"""By which clients and pods reach the API server."""
-_IN_HASTE = {"GOGC": "400"}
-"""Memory is freed less often: a sixth less to compute for a control plane that starts with CRDs."""
+"""The names by which clients and pods reach the API server."""
+_FEWER_COLLECTIONS = {"GOGC": "400"}
+"""Fewer garbage collections: a control plane that starts with CRDs needs a sixth less CPU time."""
 
 
 class ControlPlane:
@@ -50,7 +51,7 @@ class ControlPlane:
         options: Mapping[str, str] = MappingProxyType({}),
         stored: Path | None = None,
     ) -> None:
-        """`stored` is a folder of etcd, whose content it begins with."""
+        """`stored` is a folder of etcd, whose content the control plane begins with."""
         self.folder = folder
         self.options = options
         """Further options of the API server, for its next start."""
@@ -80,7 +81,7 @@ class ControlPlane:
 
     @property
     def url(self) -> str:
-        """Where the API server answers."""
+        """The URL of the API server."""
         return f"https://127.0.0.1:{self._port}"
 
     @property
@@ -90,7 +91,7 @@ class ControlPlane:
 
     @property
     def pids(self) -> Mapping[str, int]:
-        """The processes that run, by part."""
+        """The IDs of the running processes, by component."""
         return {name: it.pid for name, it in self._parts.items()}
 
     def start(self) -> None:
@@ -101,13 +102,13 @@ class ControlPlane:
             self.start_controllers()
 
     def stop(self) -> None:
-        """Stops everything, at once: nothing here is worth a graceful end."""
+        """Kills everything at once: nothing here needs a graceful end."""
         for name in reversed(assets.PARTS):
             if part := self._parts.pop(name, None):
                 part.kill()
 
     def start_etcd(self) -> None:
-        """With what it had when it was stopped."""
+        """Starts etcd with the data that it had when it was stopped."""
         client, peer = f"http://127.0.0.1:{self._etcd_port}", f"http://127.0.0.1:{self._peer_port}"
         part = self._start("etcd", {
             "data-dir": str(self.folder / "etcd"),
@@ -119,7 +120,7 @@ class ControlPlane:
         part.wait_until(lambda: _answers(self._etcd_port, "/health"))
 
     def start_apiserver(self) -> None:
-        """Returns when it is ready."""
+        """Starts the API server; returns when it is ready."""
         keys = str(self.folder / "service-accounts.key")
         part = self._start("kube-apiserver", {
             "etcd-servers": f"http://127.0.0.1:{self._etcd_port}",
@@ -136,11 +137,11 @@ class ControlPlane:
         part.wait_until(lambda: _answers(self._port, "/readyz", self._authority))
 
     def stop_apiserver(self) -> None:
-        """As in an outage: connections are cut."""
+        """Kills the API server, as in an outage: connections are cut."""
         self._parts.pop("kube-apiserver").kill()
 
     def start_controllers(self) -> None:
-        """They need the API server, and wait for it when it is away."""
+        """Starts the controllers, which wait for the API server while it is away."""
         self._start("kube-controller-manager", {
             "kubeconfig": str(self.kubeconfig), "leader-elect": "false", "secure-port": "0",
             "controllers": ",".join(self._controllers),
@@ -150,7 +151,7 @@ class ControlPlane:
         })  # fmt: skip
 
     def rewind_to(self, saved: Path) -> None:
-        """Restarts with the history of an earlier moment, as after a restored backup."""
+        """Restarts with the history of an earlier moment, as after a backup was restored."""
         self.stop()
         shutil.rmtree(self.folder / "etcd")
         shutil.copytree(saved, self.folder / "etcd")
@@ -168,14 +169,14 @@ class ControlPlane:
 
     @property
     def _authority(self) -> Path:
-        """Its certificate, which is its own authority. The one that the API server would make here
-        has an RSA key: a sixth of all that it computes in a run of the tests was to sign with it.
+        """The API server's self-signed certificate. The one that it would make itself has an RSA
+        key: to sign with that took a sixth of its CPU time in a run of the tests.
         """
         return self.folder / "apiserver.crt"
 
     def _start(self, name: str, options: Mapping[str, str]) -> processes.Process:
         flags = [f"--{option}={value}" for option, value in options.items()]
-        environment = os.environ | _IN_HASTE
+        environment = os.environ | _FEWER_COLLECTIONS
         part = processes.start(name, [*self._commands[name], *flags], self.folder, environment)
         self._parts[name] = part
         return part
@@ -195,7 +196,8 @@ class ControlPlane:
 
 
 def _answers(port: int, path: str, authority: Path | None = None) -> bool:
-    """Whether somebody says 200 there; `authority` for HTTPS, when it is written."""
+    """Whether the URL is answered with 200; HTTPS is verified with `authority`, once it is
+    written."""
     if authority is not None and not authority.is_file():
         return False
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=2)

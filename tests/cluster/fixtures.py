@@ -1,7 +1,7 @@
-"""The fixtures of a real cluster; known to all tests by `tests/conftest.py`.
+"""The fixtures of a real cluster, which `tests/conftest.py` makes known to all tests.
 
-Without the binaries the tests that ask for them are skipped, and say what is missing; in CI
-(`CI=true`) they are built before the first test, and nothing is skipped.
+Without the binaries, tests that use these fixtures are skipped with the reason; in CI (`CI=true`)
+the binaries are built before the first test, and no test is skipped.
 """
 
 import os
@@ -24,7 +24,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """In CI, once and before the workers start: a test has no time for it."""
+    """In CI, builds the binaries once, before the workers start: in a test it would take too
+    long."""
     if _is_ci() and not hasattr(session.config, "workerinput"):
         try:
             assets.build()
@@ -36,7 +37,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def cluster(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[Cluster]:
     """A cluster that all tests of this run share, with our CRDs and those of the Gateway API.
 
-    Work in a namespace of your own; others put objects into theirs meanwhile.
+    A test has to use a namespace of its own, since others use the cluster at the same time.
     """
     _demand(assets.commands, assets.gateway_api_crds)
     temporary = tmp_path_factory.getbasetemp()
@@ -48,7 +49,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterato
 
 @pytest.fixture
 def namespace(cluster: Cluster) -> Iterator[str]:
-    """A fresh namespace of the shared cluster, deleted afterwards."""
+    """A new namespace of the shared cluster, which is deleted afterwards."""
     name = cluster.namespace()
     yield name
     cluster.delete_namespace(name)
@@ -56,16 +57,16 @@ def namespace(cluster: Cluster) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def empty_namespace(cluster: Cluster) -> str:
-    """A namespace for tests that store nothing in it (`dryRun`), which share it: to delete one is
-    some 140 requests of the controllers."""
+    """A namespace shared by tests that store nothing in it (`dryRun`), because deleting one costs
+    the controllers some 140 requests."""
     return cluster.namespace("empty")
 
 
 @pytest.fixture
 def start_control_plane(tmp_path: Path) -> Iterator[Start]:
-    """Starts a control plane of the test's own (3 s), bare of CRDs, to stop, restart and rewind.
+    """Starts a control plane of the test's own (3 s), without CRDs, to stop, restart and rewind.
 
-    `Cluster(it.folder)` is how to talk to it.
+    `Cluster(it.folder)` sends requests to it.
     """
     _demand(assets.commands)
     with ExitStack() as running:

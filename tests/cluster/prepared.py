@@ -1,8 +1,8 @@
-"""Control planes that have CRDs from the beginning.
+"""Control planes that start with CRDs.
 
-What etcd holds once they are installed is made once and kept in the user's cache: a control plane
-that starts with a copy of it computes half as much as one that is given the CRDs (3.4 s for 6.3 s),
-and is ready in 3.5 s instead of 7.
+The content of etcd with the CRDs is made once and kept in the user's cache. A control plane that
+starts with a copy of it needs half the CPU time of one that gets the CRDs later (3.4 s instead of
+6.3 s), and is ready in 3.5 s instead of 7.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from tests.cluster import assets, controlplane
 from tests.cluster.cluster import Cluster
 
 _KEPT = 16
-"""For as many sets of CRDs; some 65 MB each."""
+"""How many sets of CRDs are kept, at some 65 MB each."""
 
 
 @contextmanager
@@ -33,7 +33,7 @@ def running(
 
 
 def _stored(crds: Sequence[Path]) -> Path:
-    """etcd's folder with these CRDs."""
+    """A folder of etcd with these CRDs."""
     kept = cache.folder("etcd", hash_of(crds))
     if not kept.is_dir():
         with cache.alone(kept), tempfile.TemporaryDirectory(dir=kept.parent) as place:
@@ -44,7 +44,7 @@ def _stored(crds: Sequence[Path]) -> Path:
 
 
 def hash_of(crds: Sequence[Path]) -> str:
-    """Of what the content depends on: the programs and the CRDs."""
+    """A hash of all that the content depends on: the programs and the CRDs."""
     found = hashlib.sha256()
     for program in sorted({command[0] for command in assets.commands().values()}):
         found.update(f"{program} {Path(program).stat().st_mtime_ns}".encode())
@@ -55,8 +55,8 @@ def hash_of(crds: Sequence[Path]) -> str:
 
 
 def _made(place: Path, crds: Sequence[Path]) -> Path:
-    """A folder of etcd, out of a control plane that was given the CRDs. It has no controllers:
-    what they write is for the cluster that it becomes."""
+    """A folder of etcd from a control plane in which the CRDs were installed. It ran no
+    controllers, since what they write belongs to each cluster that starts with a copy."""
     with controlplane.ControlPlane(place / "cluster", controllers=()) as it:
         Cluster(it.folder).install_crds(*crds)
         it.stop()

@@ -1,8 +1,8 @@
 """One control plane for all workers of a test run.
 
-It belongs to a process of its own, which ends with its last user: every user holds a shared lock on
-a file, and the owner waits for the exclusive one. Locks vanish with those who hold them, so it
-works however a worker dies.
+It belongs to a process of its own, which ends after its last user: every user holds a shared lock
+on a file, and the owner waits for the exclusive one. Locks end with their holders, so this works
+however a worker dies.
 """
 
 import fcntl
@@ -36,7 +36,7 @@ def joined(folder: Path) -> Iterator[cluster.Cluster]:
 
 
 def own(folder: Path) -> None:
-    """Runs the control plane of a folder until nobody uses it any more."""
+    """Runs the control plane of a folder until it has no users any more."""
     ready = folder / "ready"
     with (
         (folder / "users").open("w") as users,
@@ -61,11 +61,11 @@ def _start(folder: Path, ready: Path) -> None:
         if owner.poll() is not None or monotonic() > deadline:
             raise RuntimeError((folder / "owner.log").read_text())
         sleep(0.05)
-    owner.returncode = 0  # it outlives whoever started it: nobody is to wait for it
+    owner.returncode = 0  # it outlives the process that started it, which must not wait for it
 
 
 def _is_owned(folder: Path) -> bool:
-    """Not if the owner was killed before it could say that it is gone."""
+    """Whether the owner still runs: one that was killed could not remove the file `ready`."""
     with (folder / "owner").open("w") as owner:
         try:
             fcntl.flock(owner, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What the harness promises to the tests that use it."""
+"""The guarantees of the test cluster to the tests that use it."""
 
 import json
 import os
@@ -47,7 +47,7 @@ def test_kubectl_speaks_to_it_and_knows_our_kinds(cluster: Cluster, namespace: s
 
 
 def test_a_write_that_means_nothing_fails(cluster: Cluster, namespace: str) -> None:
-    """A test that goes on from a field that does not exist could not fail."""
+    """A test that went on after writing a field that does not exist could not fail."""
     space: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Namespace",
@@ -77,7 +77,7 @@ async def test_the_projects_own_client_speaks_to_it(cluster: Cluster, namespace:
 
 
 def test_controllers_run(cluster: Cluster, namespace: str) -> None:
-    """From a Deployment to its Pods; from a Service to its EndpointSlice, which has nobody yet."""
+    """A Deployment gets its Pods; a Service gets its EndpointSlice, which is still empty."""
     metadata = {"name": "web", "namespace": namespace}
     labels = {"app": "web"}
     pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "a", "image": "a"}]}}
@@ -95,7 +95,7 @@ def test_controllers_run(cluster: Cluster, namespace: str) -> None:
 
 
 def awaited(cluster: Cluster, path: str, count: int) -> list[dict[str, Any]]:
-    """The objects there, as soon as there are so many."""
+    """The objects at a path, once there are this many."""
     deadline = time.monotonic() + 60
     while len(found := list(cluster.ask("GET", path)["items"])) < count:
         assert time.monotonic() < deadline

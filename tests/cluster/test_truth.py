@@ -1,7 +1,7 @@
-"""One list of what an API server does, asked of the double and of the real one.
+"""The behaviour of an API server: the same tests for the double and for the real one.
 
-It is what makes tests on the double worth something. Where the two may differ (texts, the order of
-keys, how often a bookmark comes) nothing is claimed.
+Tests on the double are worth something because of these. Nothing is asserted where the two may
+differ (texts, the order of keys, how often a bookmark comes).
 """
 
 from collections.abc import AsyncIterator
@@ -408,7 +408,8 @@ async def test_a_watch_of_forgotten_history_is_told_so_and_ends(server: Api) -> 
 
 
 async def test_a_watch_of_the_future_is_silent(server: Api) -> None:
-    """What makes a server that lost history dangerous: it does not say that anything is wrong."""
+    """This makes a server that lost history dangerous: it does not report that anything is
+    wrong."""
     await server.make("a")
     wish = {"resourceVersion": "99999999", "allowWatchBookmarks": "true", "timeoutSeconds": "1"}
     async with server.watch(server.things, **wish) as events:

@@ -1,8 +1,8 @@
-"""The network between processes of one machine: ways that can be cut, and a stand-in for a Service.
+"""The network between processes of one machine: connections to cut, and a model of a Service.
 
-A way is between a replica and its API server. Half-open, it swallows everything and closes nothing,
-as when packets are dropped. Those who come anew pass, unless the way is closed: then they are
-swallowed as well.
+A way is a proxy between a replica and its API server. Once severed, it swallows all bytes and
+closes nothing, as when packets are dropped. New connections pass, unless the way is closed: then it
+swallows theirs as well.
 """
 
 import asyncio
@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 Connections = set[asyncio.Task[Any]]
-"""Those that are open, each a task."""
+"""The open connections, each a task."""
 
 
 @dataclass(eq=False, slots=True)
 class Way:
-    """Between a port of its own and a server on this machine."""
+    """A proxy between a port of its own and a server on this machine."""
 
     target: int
     url: str = ""
@@ -27,14 +27,16 @@ class Way:
     is_refusing: bool = False
     swallowed: int = 0
     """Bytes."""
-    _open: set[asyncio.Event] = field(default_factory=set)  # set: nothing passes any more
+    _open: set[asyncio.Event] = field(
+        default_factory=set
+    )  # one for each connection; if it is set, nothing passes any more
     _transports: set[asyncio.WriteTransport] = field(default_factory=set)
     _connections: Connections = field(default_factory=set)
 
     @staticmethod
     @contextlib.asynccontextmanager
     async def to(url: str) -> AsyncIterator["Way"]:
-        """A way that is open; TLS passes as it is."""
+        """An open way to a URL; it does not terminate TLS."""
         target = urlsplit(url)
         way = Way(target.port or 80)
         server = await asyncio.start_server(way._connected, "127.0.0.1", 0)
@@ -46,25 +48,25 @@ class Way:
             await _ended(way._connections)
 
     def sever(self) -> int:
-        """What is connected now hears nothing any more; how many connections that are."""
+        """Lets the open connections hang; returns how many there are."""
         for severed in self._open:
             severed.set()
         return len(self._open)
 
     def close(self) -> int:
-        """The same, and nobody gets through any more."""
+        """The same, also for new connections."""
         self.is_closed = True
         return self.sever()
 
     def refuse(self) -> int:
-        """Every connection ends, also those to come; how many there were."""
+        """Ends all connections, and new ones at once; returns how many there were."""
         self.is_closed = self.is_refusing = True
         for transport in self._transports:
             transport.abort()
         return len(self._transports)
 
     def reopen(self) -> None:
-        """Who comes from now on gets through."""
+        """Lets new connections pass from now on."""
         self.is_closed = self.is_refusing = False
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -102,7 +104,7 @@ class Way:
 
 
 class Target(NamedTuple):
-    """One that a Service may send connections to."""
+    """An endpoint of a Service."""
 
     port: int
     is_ready: Callable[[], Awaitable[bool]]
@@ -110,9 +112,9 @@ class Target(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Service:
-    """New connections go in turn to those that are ready; open ones stay where they are.
+    """Sends new connections to the ready targets in turn; open ones stay where they are.
 
-    A model: a real Service learns of readiness by probes, some seconds later.
+    It is a model: a real Service learns of readiness by probes, some seconds later.
     """
 
     targets: list[Target] = field(default_factory=list)
@@ -147,7 +149,7 @@ class Service:
 
 @contextlib.contextmanager
 def _counted(connections: Connections, writer: asyncio.StreamWriter) -> Iterator[None]:
-    """For as long as the connection that was taken lasts."""
+    """Registers the task of a connection while it lasts, and closes the connection at the end."""
     task = asyncio.current_task()
     assert task is not None
     connections.add(task)

@@ -1,4 +1,4 @@
-"""A mutating admission webhook that adds the same to every object of a kind in a namespace."""
+"""A mutating admission webhook with one patch for every object of a kind in a namespace."""
 
 import base64
 import itertools
@@ -23,8 +23,8 @@ _VERSION = "admissionregistration.k8s.io/v1"
 
 @contextmanager
 def adding(cluster: Cluster, namespace: str, plural: str, patch: Sequence[Raw]) -> Iterator[None]:
-    """While the block runs. The patch is one of JSON, for objects of `apps/v1` whose second
-    container gets an environment; `COUNT` in it is another number each time.
+    """Runs the webhook during the block. `patch` is a JSON patch of objects of `apps/v1` that adds
+    an environment to the second container; `COUNT` in it becomes another number each time.
     """
     authority = certificates.authority("webhook")
     with _serving(certificates.issued(authority, ADDRESS), patch) as port:
@@ -38,7 +38,7 @@ def adding(cluster: Cluster, namespace: str, plural: str, patch: Sequence[Raw]) 
 
 
 def _until_it_is_asked(cluster: Cluster, namespace: str) -> None:
-    """API servers look at webhooks a moment after they are there."""
+    """API servers notice new webhooks a moment after their creation."""
     labels = {"app": "probe"}
     container = {"name": "it", "image": "it", "env": [{"name": "A"}]}
     pod = {
@@ -89,7 +89,7 @@ def _configuration(namespace: str, plural: str, authority: bytes, port: int) -> 
 
 @contextmanager
 def _serving(shown: certificates.Pair, patch: Sequence[Raw]) -> Iterator[int]:
-    """The port where it answers."""
+    """Yields the port of the webhook's server."""
     numbers = itertools.count(1)
 
     class Handler(BaseHTTPRequestHandler):

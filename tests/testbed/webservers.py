@@ -47,7 +47,7 @@ async def end(runner: web.AppRunner) -> None:
 
 
 async def _accept_no_more(site: web.BaseSite) -> None:
-    """Lets sockets that were just accepted become connections of the server.
+    """Stops accepting; sockets that were just accepted become connections of the server.
 
     If the server is closed before, asyncio (3.11) makes a transport that nobody closes.
     """

@@ -1,6 +1,6 @@
-"""An API server in the test's own process that does the wrong things when it is told to.
+"""An API server in the test's own process, whose faults are scripted.
 
-`server.Double` is what tests start; `store` is its history and `faults` its script. What it does
-when nothing is scripted is held to the real API server by `tests/cluster/test_truth.py`. It knows
-no schemas, no admission, no ownership by references: tests of those are for the real one.
+`server.Double` is what tests start; `store` is its history and `faults` its script.
+`tests/cluster/test_truth.py` compares its behaviour without a script with a real API server. It
+knows no schemas, no admission and no owner references: these are tested on the real one.
 """

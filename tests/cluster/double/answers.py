@@ -1,4 +1,4 @@
-"""From a request to its answer: what is scripted first, then as the API server does it."""
+"""The answer to a request: the scripted one, if there is one, else the one of an API server."""
 
 import asyncio
 import random
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 Raw = dict[str, Any]
 
-LONGEST_WATCH = (1800.0, 3600.0)  # seconds, where none are asked for
+LONGEST_WATCH = (1800.0, 3600.0)  # seconds, if the watch asks for none
 
 
 class _Asked(NamedTuple):
-    """A request for a resource that there is."""
+    """A request for a resource that exists."""
 
     path: paths.Path
     resource: Resource
@@ -51,13 +51,13 @@ class _Asked(NamedTuple):
 
 
 class Answers:
-    """What the double says."""
+    """The answers of the double."""
 
     def __init__(self, double: "Double") -> None:
         self._double = double
 
     async def answer(self, http: web.Request) -> web.StreamResponse:
-        """To any request."""
+        """Answers a request."""
         request = _request(http)
         self._double.requests.append(request)
         self._double.tell()
@@ -209,7 +209,8 @@ def _subresources(resource: Resource) -> set[str]:
 
 
 def _author(http: web.Request) -> writes.Author:
-    """Who does not say is known by the program; but to apply, one must say."""
+    """The field manager is the program's name if the request names none; an apply has to name
+    it."""
     manager = http.query.get("fieldManager", "")
     if not manager and http.content_type != writes.APPLY:
         manager = http.headers.get("User-Agent", "").partition("/")[0]
@@ -217,7 +218,7 @@ def _author(http: web.Request) -> writes.Author:
 
 
 def _farewell(asked: _Asked, gone: Raw) -> Raw:
-    """The object while finalizers hold it, else that it is gone."""
+    """The object if finalizers keep it, else a Status that says it is deleted."""
     if "deletionTimestamp" in gone["metadata"]:
         return asked.render(gone)
     details = {"name": asked.path.name, "kind": asked.resource.plural}

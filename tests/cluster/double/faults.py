@@ -1,8 +1,7 @@
-"""The script of what goes wrong: which requests are answered otherwise, and what watches are told.
+"""The script of faults: which requests get another answer, and which events watches get.
 
-A test adds rules and takes them away again; the first one that matches a request decides. A rule
-that is to hold for some requests only has `times`. What is done to watches that are open already is
-done to them: see `watches.Watch`.
+A test adds and removes rules; the first one that matches a request decides. `times` limits a rule
+to a number of requests. Faults of open watches are methods of `watches.Watch`.
 """
 
 import asyncio
@@ -16,19 +15,19 @@ Tampering = Callable[[list[Change]], Iterable[Change]]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request as rules see it and as tests count it."""
+    """A request, for rules to match and for tests to count."""
 
     verb: str
-    """get, list, watch, create, update, patch, delete, or discovery."""
+    """One of get, list, watch, create, update, patch, delete, and discovery."""
     resource: str
-    """Its plural; empty if it is of none."""
+    """The plural name; empty if the request is for no resource."""
     namespace: str
     name: str
     subresource: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
     time: float
-    """Of the event loop's clock."""
+    """When it came, by the event loop's clock."""
 
 
 @dataclass(slots=True)
@@ -39,21 +38,21 @@ class Rule:
     resource: str = ""
     when: Callable[[Request], bool] = lambda _: True
     status: int = 0
-    """Answered with this and a Status; 0: answered as if nothing were wrong."""
+    """The HTTP status of the answer, which has a Status as its body; 0 for a normal answer."""
     headers: Mapping[str, str] = field(default_factory=dict)
     message: str = "scripted"
     body: bytes | None = None
-    """Instead of a Status."""
+    """The body of the answer instead of a Status."""
     hold: asyncio.Event | None = None
-    """Nothing is answered before it is set."""
+    """The answer waits until this is set."""
     drop: bool = False
-    """The connection ends without an answer."""
+    """Whether the connection is closed without an answer."""
     times: int | None = None
     met: int = 0
     """How many requests it has decided."""
 
     def matches(self, request: Request) -> bool:
-        """Whether this request is its business."""
+        """Whether the rule applies to this request."""
         return (
             self.verb in {"", request.verb}
             and self.resource in {"", request.resource}
@@ -64,32 +63,33 @@ class Rule:
 
 @dataclass(slots=True)
 class Script:
-    """All that is to go wrong."""
+    """All faults."""
 
     rules: list[Rule] = field(default_factory=list)
     tampering: dict[str, Tampering] = field(default_factory=dict)
-    """By plural: what watches are told of what happened. Duplicate, reorder, leave out."""
+    """By plural name: a function of the events that watches get, to duplicate, reorder or omit
+    some."""
 
     def add(self, rule: Rule) -> Rule:
-        """From now on."""
+        """Adds a rule, from now on."""
         self.rules.append(rule)
         return rule
 
     def remove(self, rule: Rule) -> None:
-        """No longer."""
+        """Removes a rule."""
         self.rules.remove(rule)
 
     def forbid(self, resource: str) -> Rule:
-        """403 for all that concerns a resource, as without a right to it."""
+        """Answers all requests for a resource with 403, as without rights to it."""
         return self.add(Rule(resource=resource, status=403, message=f"{resource} is forbidden"))
 
     def heal(self) -> None:
-        """Nothing goes wrong any more."""
+        """Removes all faults."""
         self.rules.clear()
         self.tampering.clear()
 
     def decide(self, request: Request) -> Rule | None:
-        """The rule for a request, which has met it now."""
+        """The rule for a request, which counts the request."""
         for rule in self.rules:
             if rule.matches(request):
                 rule.met += 1

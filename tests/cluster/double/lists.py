@@ -1,4 +1,4 @@
-"""Lists, whole or in pages that all show the same moment."""
+"""Lists, whole or in pages that all show the same resourceVersion."""
 
 import base64
 import binascii
@@ -17,7 +17,7 @@ Render = Callable[[Raw], Raw]
 
 
 class Collection(NamedTuple):
-    """What is listed: a resource in one version, in one namespace or in all."""
+    """The collection that is listed: a resource in one version, in one namespace or in all."""
 
     resource: Resource
     version: str

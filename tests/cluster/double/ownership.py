@@ -1,7 +1,7 @@
-"""Who owns which field: server-side apply, as far as lists are values.
+"""The managers of fields: server-side apply, with lists as atomic values.
 
-Real schemas may tell lists whose items are merged by a key; the double has none, so here every
-list is one field, as in a CRD that says nothing of its lists.
+Real schemas may declare lists whose items are merged by a key. The double has no schemas, so here
+every list is one field, as in a CRD that declares nothing about its lists.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _OF_THE_SERVER = {
 
 
 def applied(before: Raw, wanted: Raw, manager: str, subresource: str, force: bool) -> Raw:
-    """The object after a manager applied what it wants; 409 where that is another's."""
+    """The object after a manager applied its fields; 409 where another manager owns them."""
     mine, content = _key(manager, "Apply", subresource), dict(fields(wanted))
     owners = _owners(before)
     disputed = {
@@ -41,7 +41,7 @@ def applied(before: Raw, wanted: Raw, manager: str, subresource: str, force: boo
 
 
 def updated(before: Raw, after: Raw, manager: str, subresource: str) -> Raw:
-    """The object with what a write changed noted as its manager's."""
+    """The object with the fields that a write changed recorded as its manager's."""
     old, new = dict(fields(before)), dict(fields(after))
     changed = {it for it in new if it not in old or old[it] != new[it]}
     mine = _key(manager, "Update", subresource)
@@ -50,7 +50,7 @@ def updated(before: Raw, after: Raw, manager: str, subresource: str) -> Raw:
 
 
 def fields(obj: Raw, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every field that somebody may own."""
+    """Every field that a manager may own."""
     for name, content in obj.items():
         here = (*path, name)
         if (not path and name in _OF_NOBODY) or (path == ("metadata",) and name in _OF_THE_SERVER):
@@ -62,7 +62,7 @@ def fields(obj: Raw, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 
 def value(obj: Any, path: Path) -> Any:
-    """What is at a path."""
+    """The value at a path."""
     for step in path:
         obj = obj.get(step) if isinstance(obj, dict) else None
     return obj
@@ -138,7 +138,7 @@ def _set(obj: Raw, path: Path, wish: Any) -> None:
 
 
 def _drop(obj: Raw, path: Path) -> None:
-    """Takes a field out, and the objects that held nothing else."""
+    """Removes a field, and the objects that held nothing else."""
     *above, last = path
     chain = [obj]
     for step in above:

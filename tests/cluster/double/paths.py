@@ -1,4 +1,4 @@
-"""Paths of the API: which resource, which object of it, which part of that."""
+"""Paths of the API: the resource, the object and the subresource."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ class Path(NamedTuple):
 
 
 def parsed(path: str) -> Path | None:
-    """None: it leads to no resource."""
+    """The path; None if it leads to no resource."""
     match path.strip("/").split("/"):
         case ["api", version, *rest]:
             return _below("", version, rest)

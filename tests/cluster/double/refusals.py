@@ -1,4 +1,4 @@
-"""Answers that are no: the Status objects of the API server, by reason."""
+"""Refusals: the Status objects of the API server, by reason."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ class RefusalError(Exception):
 
 
 def status(code: int, message: str, reason: str = "") -> Raw:
-    """A Status that says why not."""
+    """A Status of a failure."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -66,7 +66,7 @@ def conflict(plural: str, group: str, name: str, why: str) -> RefusalError:
 
 
 def invalid(plural: str, group: str, name: str, why: str) -> RefusalError:
-    """The object is not as its kind must be."""
+    """The object is invalid."""
     message = f'{_qualified(plural, group)} "{name}" is invalid: {why}'
     return RefusalError(422, message, "", _details(plural, group, name))
 

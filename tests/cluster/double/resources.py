@@ -1,7 +1,7 @@
-"""Which resources there are: the ones that are built in, and those that CRDs bring.
+"""The resources: built-in ones, and those that CRDs define.
 
-For `server`, which answers discovery from it. Groups and versions are the real API server's; of the
-built-in resources there are those that a controller or an operator of ours touches.
+`server` answers discovery from it. Groups and versions are the real API server's; the built-in
+resources are those that our controller and our operator use.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,14 +11,14 @@ Raw = dict[str, Any]
 
 
 class Name(NamedTuple):
-    """What objects are stored under: the versions of a resource are one store."""
+    """The key under which objects are stored, which all versions of a resource share."""
 
     group: str
     plural: str
 
 
 class Resource(NamedTuple):
-    """A resource as discovery tells it."""
+    """A resource, as in discovery."""
 
     group: str
     versions: tuple[str, ...]
@@ -30,11 +30,11 @@ class Resource(NamedTuple):
 
     @property
     def name(self) -> Name:
-        """What its objects are stored under."""
+        """The key under which its objects are stored."""
         return Name(self.group, self.plural)
 
     def api_version(self, version: str) -> str:
-        """The version as objects write it."""
+        """The `apiVersion` of its objects."""
         return f"{self.group}/{version}" if self.group else version
 
 
@@ -94,7 +94,7 @@ def brought_by(crd: Raw) -> Resource:
 
 
 def definition(resource: Resource) -> Raw:
-    """A CustomResourceDefinition that brings a resource; without a schema."""
+    """A CustomResourceDefinition of a resource, without a schema."""
     subresources: Raw = {"subresources": {"status": {}}} if resource.has_status else {}
     schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
     versions = [
@@ -119,7 +119,7 @@ def definition(resource: Resource) -> Raw:
 
 
 def groups(resources: Iterable[Resource]) -> Raw:
-    """What /apis answers."""
+    """The answer of /apis."""
     versions: dict[str, list[str]] = {}
     for resource in resources:
         if resource.group:
@@ -135,7 +135,7 @@ def _group(name: str, versions: Iterable[str]) -> Raw:
 
 
 def resource_list(resources: Iterable[Resource], group: str, version: str) -> Raw | None:
-    """What /apis/<group>/<version> answers; None: there is no such version."""
+    """The answer of /apis/<group>/<version>; None if there is no such version."""
     here = [it for it in resources if it.group == group and version in it.versions]
     if not here:
         return None

@@ -1,4 +1,4 @@
-"""Label and field selectors, as the query of a list or watch says them."""
+"""Label and field selectors, as in the query of a list or watch."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +27,7 @@ def selector(query: Mapping[str, str]) -> Predicate:
 
 
 def _terms(text: str) -> Iterator[str]:
-    """Commas part terms, except those in the parentheses of a set."""
+    """Commas separate terms, except in the parentheses of a set."""
     yield from (it.strip() for it in re.split(r",(?![^()]*\))", text) if it.strip())
 
 

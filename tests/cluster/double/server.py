@@ -1,8 +1,8 @@
 """The double itself: an HTTP server over a store, with a script of faults in front of it.
 
-`async with server.Double() as double:` and it listens on a port of loopback; `stop` and `start`
-restart it on the same port with whatever store it has then. What is wrong with a request is
-answered as the API server does, by a Status.
+After `async with server.Double() as double:` it listens on a loopback port; `stop` and `start`
+restart it on the same port with the store that it has then. It refuses a bad request with a Status,
+as the API server does.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from tests.testbed.ports import free_port
 
 Raw = dict[str, Any]
 
-_FIRST_VERSION = 100  # what was before it, nobody may ask for, as with a real one
+_FIRST_VERSION = 100  # versions before it cannot be requested, as on a real API server
 
 
 class Double:
@@ -38,9 +38,9 @@ class Double:
         self.script = Script()
         self.requests: list[Request] = []
         self.tokens: set[str] = set()
-        """Bearer tokens that are good; if empty, nobody is asked for one."""
+        """The valid bearer tokens; if empty, no token is needed."""
         self.watches: list[Watch] = []
-        """Those that are open."""
+        """The open watches."""
         self._port = free_port()
         self._runner: web.AppRunner | None = None
         self._news = asyncio.Event()
@@ -50,7 +50,7 @@ class Double:
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """Its URL."""
         return f"http://127.0.0.1:{self._port}"
 
     async def __aenter__(self) -> Self:
@@ -73,7 +73,7 @@ class Double:
         await web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_address=True).start()
 
     async def stop(self) -> None:
-        """Cuts every connection and listens no more. What it remembers stays."""
+        """Cuts every connection and stops listening. The store stays."""
         for watch in self.watches:
             watch.abort()
         if self._runner:
@@ -81,17 +81,17 @@ class Double:
             self._runner = None
 
     def kubeconfig(self, path: Path, token: str = "", namespace: str = "default") -> Path:
-        """Writes how to reach it."""
+        """Writes a kubeconfig for it."""
         return write_kubeconfig(path, self.url, token, namespace)
 
     @property
     def served(self) -> list[Resource]:
-        """The resources that there are now."""
+        """The resources that exist now."""
         brought = (resources.brought_by(crd) for _, crd in self.store.all(resources.CRDS))
         return [*resources.BUILT_IN, *brought]
 
     def put(self, obj: Raw) -> Raw:
-        """Adds or replaces an object past all checks, as it would come from a backup."""
+        """Adds or replaces an object without any checks, as if it came from a backup."""
         resource = self._resource(obj)
         copy: Raw = orjson.loads(orjson.dumps(obj))
         if resource.namespaced:
@@ -105,7 +105,7 @@ class Double:
         return self.store.put(resource.name, copy)
 
     def remove(self, obj: Raw) -> Raw:
-        """Takes an object away, whatever its finalizers."""
+        """Removes an object, whatever its finalizers."""
         resource = self._resource(obj)
         namespace = obj["metadata"].get("namespace", "default" if resource.namespaced else "")
         gone = self.store.remove(resource.name, (namespace, obj["metadata"]["name"]))
@@ -113,7 +113,7 @@ class Double:
         return gone
 
     def add_namespace(self, name: str) -> str:
-        """A namespace to put objects into."""
+        """Adds a namespace; returns its name."""
         self.put({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         return name
 
@@ -123,13 +123,13 @@ class Double:
             self.put(resources.definition(resource))
 
     def established(self, obj: Raw) -> Raw:
-        """A CRD that is served from now on says so; any other object stays as it is."""
+        """Sets the status of a CRD that is served from now on; any other object stays as it is."""
         if obj.get("kind") != "CustomResourceDefinition":
             return obj
         return self.store.put(resources.CRDS, obj | {"status": resources.ESTABLISHED})
 
     def forget(self, gone: Raw) -> None:
-        """With a CRD that is gone go its objects, and the watches of them end."""
+        """If a CRD was deleted, deletes its objects and ends their watches."""
         if gone.get("kind") != "CustomResourceDefinition":
             return
         name = resources.brought_by(gone).name
@@ -140,23 +140,24 @@ class Double:
                 watch.end()
 
     def open_watches(self, plural: str) -> list[Watch]:
-        """Those of one resource."""
+        """The open watches of one resource."""
         return [it for it in self.watches if it.wish.name.plural == plural]
 
     async def watching(self, plural: str, count: int = 1) -> list[Watch]:
-        """Waits until so many watches of a resource are open."""
+        """Waits until `count` watches of a resource are open; returns them."""
         while len(found := self.open_watches(plural)) < count:
             await self.news()
         return found
 
     def count(self, verb: str, plural: str = "") -> int:
-        """How many such requests there have been."""
+        """How many requests with this verb, and for this resource if one is given, there have
+        been."""
         return Counter((it.verb, it.resource if plural else "") for it in self.requests)[
             verb, plural
         ]
 
     async def asked(self, verb: str, plural: str, count: int = 1) -> None:
-        """Waits until there have been so many such requests."""
+        """Waits until there have been `count` such requests."""
         while self.count(verb, plural) < count:
             await self.news()
 
@@ -165,7 +166,7 @@ class Double:
         await self._news.wait()
 
     def tell(self) -> None:
-        """Wakes those who wait for news."""
+        """Wakes all who wait for `news`."""
         self._news.set()
         self._news = asyncio.Event()
 

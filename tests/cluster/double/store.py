@@ -1,7 +1,8 @@
-"""What the API server remembers: the objects, and in which order they came to be so.
+"""The store of the API server: the objects, and the log of their changes.
 
-One counter for all resources, as in etcd. The log is kept whole; `compact` moves only the mark
-before which nobody may ask any more. Objects in the store are never changed in place.
+One version counter serves all resources, as in etcd. The whole log is kept; `compact` only moves
+the mark before which versions cannot be requested any more. Objects in the store are never changed
+in place.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ Place = tuple[str, str]  # namespace and name
 
 
 class Change(NamedTuple):
-    """An object was added, modified or deleted; a deleted one is told as it was at last."""
+    """An object was added, modified or deleted; for a deleted one, `after` is its last state."""
 
     version: int
     type: Literal["ADDED", "MODIFIED", "DELETED"]
@@ -36,7 +37,7 @@ class Store:
     _log: dict[Name, list[Change]] = field(default_factory=dict)
     _growth: asyncio.Event = field(default_factory=asyncio.Event)
     unknown: set[str] = field(default_factory=set)
-    """Fields of statuses that no CRD has: they are dropped when they are written."""
+    """Fields of statuses that no CRD has: writes drop them."""
 
     def get(self, name: Name, place: Place) -> Raw | None:
         """The object as it is now."""
@@ -52,7 +53,7 @@ class Store:
         return after
 
     def remove(self, name: Name, place: Place) -> Raw:
-        """Takes an object out; what is told of it has a version of its own."""
+        """Removes an object; the deletion has a version of its own."""
         before = self._objects[name].pop(place)
         last = self._versioned(before)
         self._note(name, Change(self.version, "DELETED", before, last))
@@ -67,7 +68,7 @@ class Store:
         self.wake()
 
     def wake(self) -> None:
-        """Has those who wait for changes look again."""
+        """Wakes all who wait for changes."""
         self._growth.set()
         self._growth = asyncio.Event()
 
@@ -82,25 +83,25 @@ class Store:
         return sorted(found.items())
 
     def since(self, name: Name, version: int) -> list[Change]:
-        """What happened to the objects of a resource after a version."""
+        """The changes of a resource's objects after a version."""
         log = self._log.get(name, [])
         return log[bisect_right(log, version, key=lambda it: it.version) :]
 
     def demand_history(self, version: int) -> None:
-        """Refuses versions whose history is gone."""
+        """Raises a refusal (410) for a version whose history is gone."""
         if version < self.compacted:
             raise expired(f"too old resource version: {version} ({self.compacted})")
 
     async def grow(self) -> None:
-        """Waits for the next change of anything."""
+        """Waits for the next change of any object."""
         await self._growth.wait()
 
     def compact(self) -> None:
-        """Forgets the history: whoever asks for what was before now is told 410."""
+        """Drops the history: requests for earlier versions are answered with 410 from now on."""
         self.compacted = self.version
 
     def snapshot(self) -> "Store":
-        """What a backup of it would hold; restore it to make history go backwards."""
+        """A copy, as in a backup; to restore it makes history go backwards."""
         return Store(
             self.version,
             self.compacted,
@@ -110,7 +111,7 @@ class Store:
 
 
 def place_of(obj: Raw) -> Place:
-    """Where an object is stored."""
+    """The namespace and name under which an object is stored."""
     metadata = obj["metadata"]
     return metadata.get("namespace", ""), metadata["name"]
 

@@ -1,4 +1,4 @@
-"""Each fault of the script does what it says, and nothing once it is healed."""
+"""Each fault of the script does what it says, and nothing after `heal`."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ async def test_an_answer_may_be_held_back(double: Double, api: Api) -> None:
 
 
 async def test_a_connection_may_end_without_an_answer(double: Double, api: Api) -> None:
-    """More than once: clients ask again by themselves on a connection that was used before."""
+    """More than once, since clients retry by themselves after a failure on a reused connection."""
     rule = double.script.add(Rule("get", drop=True))
     with pytest.raises(aiohttp.ClientError):
         await api.request("GET", f"{api.things}/a")

@@ -1,7 +1,7 @@
-"""A watch that is open: what it tells, and what a test may do to it.
+"""An open watch: the events that it sends, and the faults that a test can cause in it.
 
-Ends after `timeoutSeconds`, as real ones do. Who asked for bookmarks gets one a minute, as there,
-and whenever a test says so.
+It ends after `timeoutSeconds`, as real ones do. If the client asked for bookmarks, it gets one a
+minute, as from a real API server, and whenever a test sends one.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ BOOKMARKS = 60.0  # seconds from one to the next
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a watch asked for."""
+    """The parameters of a watch."""
 
     name: Name
     kind: str
@@ -33,7 +33,7 @@ class Wish:
     is_selected: Predicate
     render: Callable[[Raw], Raw]
     version: int | None
-    """Told is what is after it; None: what is there now, then what follows."""
+    """The version after which changes are sent; None sends the existing objects first."""
     bookmarks: bool
     timeout: float
 
@@ -52,7 +52,7 @@ class Watch:
     _is_over: bool = False
 
     async def tell(self) -> None:
-        """Tells what happens until its time is over."""
+        """Sends events until its time is over."""
         self._flowing.set()
         loop = asyncio.get_running_loop()
         end = loop.time() + self.wish.timeout
@@ -65,7 +65,8 @@ class Watch:
                 await self.bookmark()
 
     async def bookmark(self, annotations: Raw | None = None) -> None:
-        """Tells which version it has come to; nothing if it has not come to where it was begun."""
+        """Sends a bookmark with the store's version; nothing if the watch began at a later
+        version."""
         if self._told > self._store.version:
             return
         metadata: Raw = {"resourceVersion": str(self._store.version)}
@@ -75,29 +76,29 @@ class Watch:
         await self.send(line("BOOKMARK", of | {"metadata": metadata}))
 
     async def error(self, status: Raw) -> None:
-        """Tells of an error; real API servers end the watch after that."""
+        """Sends an ERROR event, after which real API servers end the watch."""
         await self.send(line("ERROR", status))
 
     async def send(self, content: bytes) -> None:
-        """Any bytes: garbage, half a line, an event that never happened."""
+        """Sends any bytes: garbage, half a line, an event that never happened."""
         await self.response.write(content)
 
     def stall(self) -> None:
-        """Tells nothing any more, and keeps the connection."""
+        """Stops sending events, and keeps the connection."""
         self._flowing.clear()
 
     def resume(self) -> None:
-        """Goes on where it stalled."""
+        """Goes on where `stall` stopped."""
         self._flowing.set()
 
     def end(self) -> None:
-        """Ends it in order, as a server does that wants clients to come again."""
+        """Ends the watch in an orderly way, as a server does when clients should reconnect."""
         self._is_over = True
         self._flowing.set()
         self._store.wake()
 
     def abort(self) -> None:
-        """Cuts the connection, in the middle of whatever it was saying."""
+        """Cuts the connection, even in the middle of an event."""
         if self.request.transport is not None:
             self.request.transport.abort()
 
@@ -136,7 +137,7 @@ class Watch:
             await self.send(content)
 
     def _lines(self, changes: Iterable[Change]) -> Iterator[bytes]:
-        """A change may bring an object into the selection or take it out of it."""
+        """The events of changes, which may also move an object into the selection or out of it."""
         for change in changes:
             before = change.before is not None and self.wish.is_selected(change.before)
             after = change.type != "DELETED" and self.wish.is_selected(change.after)
@@ -155,7 +156,7 @@ def line(event: str, obj: Raw) -> bytes:
 
 
 def _last(change: Change) -> Raw:
-    """How an object was when it was last seen, at the version of what took it away."""
+    """The last selected state of an object, with the version of the change that removed it."""
     before = change.before or change.after
     metadata = before["metadata"] | {"resourceVersion": str(change.version)}
     return before | {"metadata": metadata}

@@ -1,7 +1,8 @@
-"""Create, replace, patch, apply and delete: what each does to an object in the store.
+"""Create, replace, patch, apply and delete: the effect of each on an object in the store.
 
 The rules are the API server's conventions (`metadata`: uid, generation, resourceVersion; spec and
-status written apart; a write that changes nothing is none). No schemas and no admission.
+status are written separately; a write that changes nothing has no effect). There are no schemas and
+no admission.
 """
 
 from collections.abc import Mapping
@@ -28,14 +29,14 @@ JSON = "application/json-patch+json"
 
 
 class Author(NamedTuple):
-    """Who writes, and how."""
+    """The author of a write."""
 
     manager: str
     force: bool = False
 
 
 class Target(NamedTuple):
-    """What a write is about."""
+    """The target of a write."""
 
     resource: Resource
     place: Place
@@ -58,7 +59,7 @@ def create(store: Store, resource: Resource, namespace: str, body: Raw, author: 
 
 
 def replace(store: Store, target: Target, body: Raw, author: Author) -> Raw:
-    """Puts another version in the place of an object."""
+    """Replaces an object."""
     before = existing(store, target)
     _demand_version(target, body)
     _demand_fresh(target, before, body)
@@ -69,7 +70,7 @@ def replace(store: Store, target: Target, body: Raw, author: Author) -> Raw:
 
 
 def patch(store: Store, target: Target, body: Any, media: str, author: Author) -> Raw:
-    """Changes parts of an object."""
+    """Patches an object."""
     if media == APPLY:
         return _apply(store, target, body, author)
     before = existing(store, target)
@@ -100,7 +101,7 @@ def delete(store: Store, target: Target, preconditions: Mapping[str, str]) -> Ra
 
 
 def existing(store: Store, target: Target) -> Raw:
-    """The object; 404 without one."""
+    """The object; a refusal (404) if there is none."""
     found = store.get(target.resource.name, target.place)
     if found is None:
         raise not_found(target.resource.plural, target.resource.group, target.place[1])
@@ -121,12 +122,12 @@ def merged(old: Any, change: Any) -> Any:
 
 
 def now() -> str:
-    """The time as metadata write it."""
+    """The current time, as in metadata."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _born(store: Store, resource: Resource, namespace: str, body: Raw) -> Raw:
-    """An object that is not there yet, with what the server gives it."""
+    """A new object, with the metadata that the server sets."""
     if namespace and store.get(resources.NAMESPACES, ("", namespace)) is None:
         raise not_found("namespaces", "", namespace)
     metadata = dict(body.get("metadata") or {})
@@ -173,7 +174,8 @@ _LIVES_ON = ("name", "namespace", "uid", "creationTimestamp", "generation", "del
 
 
 def _merged(target: Target, before: Raw, body: Raw) -> Raw:
-    """What a PUT may change: the status apart from all else, the server's metadata never."""
+    """The object after a PUT: either the status or all else changes, and never the server's
+    metadata."""
     if target.is_status:
         return before | ({"status": body["status"]} if "status" in body else {})
     metadata = dict(body.get("metadata") or {})
@@ -208,7 +210,7 @@ def _counts_generations(resource: Resource) -> bool:
     return resource.custom or resource.plural in {"ingresses", "deployments", "daemonsets"}
 
 
-_NEVER_UNCONDITIONALLY = {"leases"}  # of the built-in ones; and no custom resource
+_NEVER_UNCONDITIONALLY = {"leases"}  # of the built-in resources; nor any custom resource
 
 
 def _demand_version(target: Target, body: Raw) -> None:
