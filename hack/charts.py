@@ -1,8 +1,8 @@
-"""The templates of the Helm charts, made of what `contour manifests` prints.
+"""The templates of the Helm charts, generated from the output of `contour manifests`.
 
 Names that users choose are rendered as placeholders, which become references to values. Every
-combination of the switches is rendered, and an object gets the combinations that have it as its
-condition: a chart can say nothing that `contour manifests` would not.
+combination of the switches is rendered, and the condition of an object is the combinations that
+contain it: a chart renders only what `contour manifests` would.
 """
 
 import itertools
@@ -18,8 +18,8 @@ from provisioning.names import VERSION
 from provisioning.templating import Document
 
 CHARTS_VERSION = "0.2.0"
-"""Of both charts: raised when what is in them differs from what is in `tests/charts/released`. The
-version of the program, which they install, is their `appVersion`."""
+"""The version of both charts, to be raised when their content differs from `tests/charts/released`.
+Their `appVersion` is the version of the program that they install."""
 
 NAMESPACE, IMAGE = "release-namespace-placeholder", "image.placeholder:0"
 ENVOY_IMAGE, WATCHED = "envoy.placeholder:0", "watched-namespace-placeholder"
@@ -34,7 +34,7 @@ Variant = tuple[bool, ...]
 
 
 def files() -> dict[str, str]:
-    """What is generated of the charts, by its name in charts/."""
+    """The generated files of the charts, by their names in charts/."""
     crds = _HEADING_OF_YAML + templating.text(manifests.crds())
     return {
         "contour/Chart.yaml": _chart("contour", "An ingress control plane, with its Envoys"),
@@ -78,7 +78,7 @@ def instance() -> str:
 
 
 def _is_possible(managed: bool, gateways: bool, outer: bool, _: bool, watched: bool) -> bool:
-    """Whether values.schema.json allows it."""
+    """Whether values.schema.json allows a combination."""
     return (managed or not outer) and not (watched and (gateways or outer))
 
 
@@ -112,7 +112,7 @@ def operator() -> str:
 
 
 def _template(rendered: Mapping[Variant, Iterable[Document]], switches: Iterable[str]) -> str:
-    """One template for all variants: each object once, with the variants that have it."""
+    """One template for all variants: each object once, with the variants that contain it."""
     found: dict[str, list[Variant]] = {}
     for variant, documents in rendered.items():
         for it in documents:
@@ -153,7 +153,7 @@ def _object(document: Document) -> str:
 
 
 def _only_if_unusual(text: str, value: str, usual: str) -> str:
-    """Arguments with an image are there only where it is not the usual one (`commands.serve`)."""
+    """Makes arguments with an image conditional on an unusual image (`commands.serve`)."""
     argument = re.compile(rf"^ +- --[a-z]+-image={re.escape(f'{{{{ {value} }}}}')}\n", re.MULTILINE)
     condition = f'{{{{- if ne {value} "{usual}" }}}}\n'
     return argument.sub(lambda it: f"{condition}{it[0]}{{{{- end }}}}\n", text)

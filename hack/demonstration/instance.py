@@ -23,7 +23,7 @@ class EndedError(Exception):
 
 @dataclass(slots=True)
 class Instance:
-    """A process of `contour demo`, in a folder that holds its manifests, its state and its log."""
+    """A process of `contour demo`, whose folder has its manifests, its state and its log."""
 
     folder: Path
     http: int
@@ -49,7 +49,8 @@ class Instance:
         )
 
     async def start(self) -> None:
-        """Returns when Envoy serves. Raises EndedError if it will not."""
+        """Starts the process; returns when Envoy serves. Raises EndedError if the process ends
+        before."""
         path = self.folder / "contour.log"
         with path.open("wb") as log:
             self.process = subprocess.Popen(
@@ -77,12 +78,12 @@ class Instance:
 
 
 async def shown_status(instance: Instance) -> str:
-    """What `contour status` shows of the running instance."""
+    """The output of `contour status` for the running instance."""
     return "$ contour status\n" + await _status(instance, "table")
 
 
 async def blamed_objects(instance: Instance) -> list[str]:
-    """The objects that are not fine."""
+    """The objects with problems."""
     rows = json.loads(await _status(instance, "json"))
     blamed = (row["subject"] for row in rows if row["state"] != "ok")
     return [f"{it['kind']} {it['namespace']}/{it['name']}" for it in blamed]

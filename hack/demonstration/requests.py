@@ -1,4 +1,4 @@
-"""Requests with the answers that are expected, and the answers that come."""
+"""Requests with their expected answers, and a client that gets the actual ones."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from hack.demonstration.instance import Instance
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request, and how its answer should read."""
+    """A request and its expected answer."""
 
     url: str
     expected: str
@@ -25,7 +25,7 @@ class Request:
 
 
 class Client:
-    """Asks Envoy for hosts whose names no DNS knows."""
+    """A client that sends Envoy requests for hosts whose names are in no DNS."""
 
     def __init__(self, instance: Instance) -> None:
         self._ports = {"http": instance.http, "https": instance.https}
@@ -64,7 +64,7 @@ def _said(response: aiohttp.ClientResponse, body: bytes) -> str:
 
 @dataclass(slots=True)
 class Load:
-    """Requests one after another on a few connections, all the while something changes."""
+    """Requests one after another on a few connections, while something changes."""
 
     url: str
     answers: Counter[str] = field(default_factory=Counter)
@@ -76,7 +76,7 @@ class Load:
 
     @property
     def lost(self) -> int:
-        """How many got no answer of a backend."""
+        """How many got no answer from a backend."""
         return sum(count for told, count in self.answers.items() if not told.startswith("200 "))
 
     async def until(self, told: str) -> bool:
@@ -90,7 +90,7 @@ class Load:
         return True
 
     async def more(self, count: int) -> None:
-        """Waits until so many more were answered."""
+        """Waits until this many more were answered."""
         enough = self.sent + count
         while self.sent < enough:
             await asyncio.sleep(0.01)
@@ -98,7 +98,7 @@ class Load:
 
 @asynccontextmanager
 async def load(client: Client, url: str, connections: int = 4) -> AsyncIterator[Load]:
-    """Requests for the URL, as fast as they are answered, as long as the block runs."""
+    """Requests the URL while the block runs, as fast as it is answered."""
     result = Load(url)
 
     async def ask() -> None:

@@ -1,4 +1,4 @@
-"""The story itself: what is shown, in which order, and what must come of it."""
+"""The steps of the demonstration, in order, with the expected answers."""
 
 import time
 from collections import Counter
@@ -32,7 +32,7 @@ _SPLIT = 200
 
 
 class Story:
-    """Tells it on a console and counts what is not as it should be."""
+    """Shows the steps on a console and counts unexpected answers."""
 
     def __init__(self, instance: Instance, client: Client, console: Console) -> None:
         self._instance = instance
@@ -41,7 +41,7 @@ class Story:
         self.wrong = 0
 
     async def tell(self) -> None:
-        """Everything, from the beginning to the end."""
+        """Shows all steps."""
         await self._show(
             "Three APIs for one host: the Gateway API beats HTTPProxy beats Ingress", _LAYERS
         )

@@ -1,5 +1,5 @@
-"""What `hack/bench` and `hack/chaos` are made of: worlds, load, rigs, and the figures they print.
+"""The measurements of `hack/bench` and `hack/chaos`, and their tools.
 
 Not part of the product and not installed. Run from the root of the repository. `bench/` and
-`chaos/` hold one module per measurement; everything else serves those.
+`chaos/` have one module for each measurement; the other modules are tools for those.
 """

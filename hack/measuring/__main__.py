@@ -1,4 +1,4 @@
-"""The command line of `hack/bench` and `hack/chaos`: what it says goes to pytest.
+"""The command line of `hack/bench` and `hack/chaos`, which passes its arguments to pytest.
 
 python -m hack.measuring bench|chaos …
 """
@@ -24,13 +24,13 @@ PYTEST = (
 
 
 class Names:
-    """Collects the names of what there is."""
+    """Collects the names of all measurements."""
 
     def __init__(self) -> None:
         self.found: list[str] = []
 
     def pytest_itemcollected(self, item: pytest.Item) -> None:
-        """A measurement is known."""
+        """Adds the name of a measurement."""
         self.found.append(item.name)
 
 
@@ -53,7 +53,7 @@ def main(  # noqa: PLR0913, PLR0917 — one parameter an option
     publish: bool,
     list_them: bool,
 ) -> None:
-    """Measures what is named, or everything; ends with 1 if a target is not reached."""
+    """Runs the named measurements, or all; exits with 1 if a target is not reached."""
     arguments = [*PYTEST, "-m", MARKERS[which], *map(str, WHERE[which])]
     if list_them or names:
         known = _names(arguments)

@@ -1,1 +1,1 @@
-"""What it costs: one module for each measurement of `hack/bench`."""
+"""Benchmarks: one module for each measurement of `hack/bench`."""

@@ -1,4 +1,4 @@
-"""What one change costs, by kind: from the decoded event to the bytes that go out next."""
+"""The cost of one change, by kind: from the decoded event to the next bytes for Envoy."""
 
 import itertools
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What one edit takes: the processor time, and the work that does not depend on the machine."""
+"""The cost of one edit: the processor time, and the work, which does not depend on the machine."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from tests.testbed.world import Document
 
 
 class Edit(NamedTuple):
-    """What an edit took, the median of several."""
+    """The cost of an edit, the median of several."""
 
     seconds: float
     """Of processor time."""
@@ -22,7 +22,7 @@ class Edit(NamedTuple):
 
 
 async def edit(made: metered.Metered, documents: Iterable[Document]) -> Edit:
-    """Each document is taken after the one before; each changes what Envoy is told."""
+    """Applies the documents one after another; each changes the configuration of Envoy."""
     taken = [await _taken(made, world.batch(it)) for it in documents]
     return Edit(*map(median, zip(*taken, strict=True)))
 

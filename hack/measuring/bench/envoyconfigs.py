@@ -1,4 +1,4 @@
-"""What EnvoyConfigs cost: an edit of one of many, and what those that have gone leave behind; and
+"""The cost of EnvoyConfigs: an edit of one of many, and the memory that deleted ones leave; and
 whether random histories of them end as the rules say."""
 
 import asyncio
@@ -19,7 +19,7 @@ from tests.testbed.programs import resident
 from tests.testbed.world import Document
 
 ROUTES = 60
-"""In one EnvoyConfig, which then has about 10 KB."""
+"""The routes of one EnvoyConfig, which then has about 10 KB."""
 
 
 @measures("envoyconfig-edits", "bench")

@@ -1,8 +1,8 @@
-"""Envoys that come back to one replica all at once, with a real world, over mutual TLS.
+"""Envoys that reconnect to one replica all at once, with a real world, over mutual TLS.
 
-Each says which version it has of everything, as an Envoy does when it has lost its control plane,
-and all of it is compared. They are in sync when all have got a change that was published meanwhile.
-What the clients take is not in the processor time; it makes everything take longer.
+Each sends the versions of all its resources, as an Envoy does after it lost its control plane, and
+the server compares them. They are in sync when all have got a change that was published meanwhile.
+The processor time excludes the clients, but these make everything take longer.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from tests.testbed.measuring import Options, measures
 from tests.testbed.ports import free_port
 
 _MOMENT = 0.2
-"""Seconds after which a change is published: some are connected, and most are not."""
+"""Seconds after which a change is published, when some are connected and most are not."""
 
 
 class Returned(NamedTuple):

@@ -1,6 +1,6 @@
 """How often the evaluator and Envoy disagree over generated worlds and requests: never.
 
-And how many evaluators that lack one step agree with all answers of Envoy: none.
+And how many evaluators with one step removed agree with all answers of Envoy: none.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
-"""The first build where an extension with all four hooks is asked about everything, and takes a
-millisecond for each answer.
+"""The first build with an extension that gets calls for all four hooks, and takes a millisecond for
+each reply.
 
-Judged by the clock, because most of it is waiting: what the machine does besides makes it longer.
-The extension runs in a process of its own, and counts how many questions it has at once.
+Its target is in elapsed time, because most of it is waiting: other load on the machine makes it
+longer. The extension runs in a process of its own, and counts how many calls are open at once.
 """
 
 import asyncio

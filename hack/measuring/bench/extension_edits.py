@@ -1,7 +1,7 @@
-"""What an edit costs where an extension is asked about every host, and about all clusters.
+"""The cost of an edit with an extension that is called for every host, and for all clusters.
 
-Judged by the processor time of the control plane, up to when the host is served and up to when the
-answer about all clusters has come in. The extension runs in a process of its own.
+The targets are in processor time of the control plane, until the host is served and until the reply
+for all clusters has come. The extension runs in a process of its own.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ async def _edited(
 
 
 async def _begun(of: World, hooks: tuple[str, ...], path: Path) -> metered.Metered:
-    """An instance whose first questions are all answered."""
+    """An instance whose first calls are all answered."""
     entry = {
         "name": "tags", "hooks": {"post": list(hooks)}, "service": {"unix": str(path)},
         "timeout": "60s", "resources": [{"group": "example.com", "version": "v1", "kind": "Tag"}],
@@ -82,7 +82,7 @@ async def _begun(of: World, hooks: tuple[str, ...], path: Path) -> metered.Meter
 
 
 def _other_clusters(of: World) -> Iterator[Batch]:
-    """Another policy of one route, for a cluster that is new."""
+    """Another policy of one route, which results in a new cluster."""
     for number in range(of.hosts):
         document = of.child(number)
         document["spec"]["routes"][0]["loadBalancerPolicy"] = {"strategy": "Random"}
@@ -90,7 +90,7 @@ def _other_clusters(of: World) -> Iterator[Batch]:
 
 
 async def _measured(made: metered.Metered, batch: Batch) -> tuple[float, float]:
-    """Seconds of processor time until something was published, and until nothing is open."""
+    """Seconds of processor time until something was published, and until no call is open."""
     start = time.process_time()
     work = await made.change(batch)
     parts = made.parts - work.parts

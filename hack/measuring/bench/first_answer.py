@@ -1,7 +1,7 @@
-"""From a ContourConfiguration to the first answer through the fleet that it brings about.
+"""From a ContourConfiguration to the first answer through the fleet that is made for it.
 
-The operator makes an instance, which makes Envoys and their Service; a balancer hears of them a
-second late, as in life. All of it is pods from our manifests, on this machine.
+The operator makes an instance, which makes Envoys and their Service; a load balancer learns of them
+a second late, as real ones do. All of these are pods from our manifests, on this machine.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""The first build: from decoded objects to all xDS bytes, and the memory it leaves.
+"""The first build: from decoded objects to all xDS bytes, and the memory in use afterwards.
 
-It runs as in `contour serve`: in turns with the page of health, which another process asks all the
-time. What the machine does besides makes each second longer; processor time is what is judged.
+It runs as in `contour serve`: in turns with the health page, which another process requests all the
+time. Other load on the machine affects seconds, so the targets are in processor time.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ from tests.testbed.programs import resident
 from tests.testbed.world import World, batch
 
 LARGEST = 100_000
-"""Hosts: minutes, and some GiB."""
+"""The hosts of the largest world, which takes minutes and some GiB."""
 
 
 class Built(NamedTuple):
-    """Of one build. Times are in seconds, memory is in MiB."""
+    """The figures of one build. Times are in seconds, memory is in MiB."""
 
     decoding: float
     building: float
@@ -106,7 +106,7 @@ async def _build(hosts: int, *, children: bool = True) -> Built:
 
 
 class _Asking:
-    """A process that asks for a page again and again."""
+    """A process that requests a page again and again."""
 
     def __init__(self, url: str) -> None:
         context = multiprocessing.get_context("spawn")
@@ -127,7 +127,7 @@ class _Asking:
 
 
 def _ask(url: str, other: Connection) -> None:
-    """Until told to end; then the longest time without an answer."""
+    """Requests the page until the end is set; then sends the longest time without an answer."""
     longest, last = 0.0, None
     while not other.poll(0.01):
         with urllib.request.urlopen(url, timeout=600) as answer:

@@ -87,7 +87,7 @@ async def _edited(per_file: int, times: int, chance: Random) -> list[float]:
 
 
 Save = Callable[[World, Path, int, str], Callable[[], None]]
-"""Makes the new text of the file with a host's HTTPProxy; what it returns saves it."""
+"""Prepares the new text of the file with a host's HTTPProxy; returns a function that saves it."""
 
 
 async def _saved(
@@ -121,5 +121,5 @@ def _heading(host: int) -> str:
 
 
 def _save(file: Path, text: str) -> None:
-    """As an editor does: the whole file at once, in place."""
+    """Saves as an editor does: the whole file at once, in place."""
     file.write_text(text)

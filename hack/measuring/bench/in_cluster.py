@@ -20,7 +20,7 @@ MANY, QUICK = 10_000, 1_000
 
 @dataclass(slots=True)
 class Start:
-    """What a start took."""
+    """The figures of a start."""
 
     listed: float
     ready: float
@@ -78,7 +78,7 @@ async def _start(it: Site, of: World) -> Start:
 
 
 async def _listed(it: Site) -> float:
-    """What no client could do without, one kind after the other."""
+    """Lists the objects, one kind after the other, which every client has to do."""
     start = time.monotonic()
     for kind, version in (
         ("HTTPProxy", "v1"),
@@ -90,7 +90,7 @@ async def _listed(it: Site) -> float:
 
 
 async def _untold(it: Site, of: World) -> None:
-    """Takes the statuses away, so that the next start has them to write."""
+    """Removes the statuses, so that the next start has to write them."""
     body = b'{"status":null}'
     paths = (caller.path(of.root(host)) for host in range(of.hosts))
     calls = (caller.Call("PATCH", f"{path}/status", body, caller.MERGE) for path in paths)
@@ -109,11 +109,12 @@ async def seen(port: int, host: int) -> None:
 
 
 async def all_told(api: Caller, documents: Iterable[Document]) -> float:
-    """Waits until each of these HTTPProxies is told to be valid in its newest version."""
+    """Waits until the status of each of these HTTPProxies says that its newest generation is
+    valid."""
     waiting = {(it["metadata"]["namespace"], it["metadata"]["name"]) for it in documents}
     at = time.monotonic()
     async with asyncio.timeout(180):
-        while waiting:  # API servers end watches when they like
+        while waiting:  # API servers may end watches at any time
             async with api.watch(caller.everywhere("HTTPProxy", "v1")) as sightings:
                 async for sighting in sightings:
                     at = sighting.at
@@ -124,7 +125,7 @@ async def all_told(api: Caller, documents: Iterable[Document]) -> float:
 
 
 def _told(document: Document) -> tuple[str, str]:
-    """Which HTTPProxy this is, if it is told to be valid as it is."""
+    """The key of this HTTPProxy if its status says that it is valid, else nothing."""
     metadata = document["metadata"]
     condition = caller.status_condition(document, "Valid")
     is_newest = condition.get("observedGeneration") == metadata["generation"]
@@ -133,7 +134,7 @@ def _told(document: Document) -> tuple[str, str]:
 
 
 def shared(shares: Shares) -> Iterator[Figure]:
-    """Who took how much of the machine."""
+    """The share of each process in the machine."""
     for name, percent in shares.percent.items():
         yield Figure(f"of a core meanwhile: {name}", percent, "%")
         yield Figure(f"processor time meanwhile: {name}", shares.seconds[name], "s")
@@ -141,7 +142,7 @@ def shared(shares: Shares) -> Iterator[Figure]:
 
 @dataclass(slots=True)
 class Burst:
-    """From the first of many creations on."""
+    """The figures of a burst, from the first creation on."""
 
     created: float = 0.0
     served: float = 0.0
@@ -197,7 +198,7 @@ async def _created(it: Site, documents: list[Document], found: Burst) -> None:
 
 
 async def _served(it: Site, number: int, found: Burst) -> float:
-    """Asks each host until it answers, in the order in which they are created."""
+    """Requests each host until it answers, in the order of their creation."""
     connection = Connection(it.port)
     for host in range(1, number + 1):
         while (answer := await connection.ask(Request(world.fqdn(host)))).status != 200:

@@ -1,7 +1,7 @@
-"""From a write to a real API server until Envoy answers with it, and what is no concern of ours.
+"""From a write to a real API server until an answer of Envoy shows it; and irrelevant writes.
 
-Every change is timed from the moment its request is sent. What no control plane can be faster than
-is timed beside it: the API server's own answer, and the event on a bare watch.
+Every change is timed from the moment its request is sent. The lower bounds of every control plane
+are timed as well: the API server's own answer, and the event on a bare watch.
 """
 
 import asyncio
@@ -25,19 +25,19 @@ from tests.testbed.programs import load_average
 from tests.testbed.world import Document, World
 
 PROBES = 0.001
-"""Seconds between two requests: the precision, and what it leaves of the machine to others."""
+"""Seconds between two requests: the precision of the delays, and a pause for other processes."""
 TARGETS = {1_000: (17, 60), 10_000: (None, 120)}
 """Mean and 99th percentile in milliseconds, by the number of routes."""
 PROCESSOR = 5
-"""Milliseconds of the instance's processor time for an edit: event, answer, and status."""
+"""Milliseconds of the instance's processor time for an edit: event, response, and status."""
 STATUSES = 0.3
-"""Seconds in which the last status is written."""
+"""Seconds to wait until the last status is written."""
 EDITED, CREATED = "one edited", "one created"
 
 
 @dataclass(slots=True)
 class Delays:
-    """Of one kind of change, in seconds from when it was sent."""
+    """The delays of one kind of change, in seconds after it was sent."""
 
     answered: list[float] = field(default_factory=list)  # by the API server
     told: list[float] = field(default_factory=list)  # to a bare watch
@@ -92,7 +92,7 @@ async def _changed(hosts: int, times: int, chance: Random) -> dict[str, tuple[De
 
 
 async def _served(it: Site, of: World) -> None:
-    """The world is there, served, and told."""
+    """Creates the world; waits until it is served and its statuses are written."""
     await it.write(of.documents())
     await it.replica.start()
     await it.envoy.start()
@@ -102,13 +102,13 @@ async def _served(it: Site, of: World) -> None:
 
 @dataclass(slots=True)
 class Watched:
-    """A bare watch of HTTPProxies beside the writes."""
+    """A bare watch of HTTPProxies, in parallel with the writes."""
 
     site: Site
     _sightings: AsyncIterator[Sighting]
 
     async def edited(self, of: World, host: int, number: int, found: Delays) -> None:
-        """A route of an HTTPProxy gets another header."""
+        """Gives a route of an HTTPProxy another header."""
         document, shown = of.root(host), f"edit-{number}"
         policy = {"set": [{"name": "x-edit", "value": shown}]}
         document["spec"]["routes"][0]["responseHeadersPolicy"] = policy
@@ -116,7 +116,7 @@ class Watched:
         await self._timed(call, document, lambda it: it.headers.get("x-edit") == shown, found)
 
     async def added(self, document: Document, found: Delays) -> None:
-        """An HTTPProxy with a host of its own."""
+        """Creates an HTTPProxy with a host of its own."""
         await self._timed(caller.created(document), document, lambda it: it.status == 200, found)
 
     async def _timed(self, call: Call, document: Document, sign: probe.Sign, found: Delays) -> None:
@@ -136,7 +136,8 @@ class Watched:
         found.told.append(told.result() - start)
 
     async def _told(self, name: str) -> float:
-        """When the next event of that one came which is not the writing of its status."""
+        """When the next event of that HTTPProxy came that is not caused by a write of its
+        status."""
         async for sighting in self._sightings:
             metadata = sighting.object["metadata"]
             condition = caller.status_condition(sighting.object, "Valid")
@@ -171,7 +172,7 @@ def secrets(options: Options) -> Iterator[Figure]:
 
 @dataclass(frozen=True, slots=True)
 class Churn:
-    """What the writes did."""
+    """The effects of the writes."""
 
     rate: float
     settlings: float
@@ -250,7 +251,7 @@ def gateway(options: Options) -> Iterator[Figure]:
 
 @dataclass(slots=True)
 class Attached:
-    """What became of the routes, in seconds after the last call."""
+    """The times of the routes, in seconds after the last call."""
 
     created: float = 0.0
     counted: float = 0.0
@@ -301,7 +302,7 @@ async def _answers(it: Site, route: Document) -> float:
 
 @dataclass(slots=True)
 class Count:
-    """How many routes the Gateway's status counts, and how many versions told of it."""
+    """The number of routes in the Gateway's status, and how many versions of it there were."""
 
     site: Site
     values: int = 0
@@ -309,7 +310,7 @@ class Count:
     _last: str = ""
 
     async def until(self, number: int) -> float:
-        """When the status said so."""
+        """When the status had this number."""
         self.values = 0
         while True:
             path = caller.everywhere("Gateway", "v1")

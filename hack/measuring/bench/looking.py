@@ -1,7 +1,7 @@
-"""What it costs to look at an instance: `explain`, `analyze` and the dashboard at 10,000 hosts.
+"""The cost of inspecting an instance: `explain`, `analyze` and the dashboard at 10,000 hosts.
 
-Nothing of it may hold the event loop for long, and changes must cost what they cost in an instance
-at which nobody looks. Processor time of the thread is what is judged.
+No inspection may block the event loop for long, and changes must not cost more than in an instance
+that is not inspected. The targets are in processor time of the thread.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from tests.testbed.world import World
 
 HOSTS = 10_000
 LONGEST = 10.0
-"""Milliseconds that one look may hold the event loop at a time."""
+"""Milliseconds for which an inspection may block the event loop at a time."""
 _PAIRS, _EDITS = 20, 50
 
 
@@ -52,11 +52,11 @@ def looking(options: Options) -> Iterator[Figure]:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Both in seconds of processor time of the event loop's thread."""
+    """The cost of one inspection, in seconds of processor time of the event loop's thread."""
 
     seconds: float
     longest: float
-    """Between two moments at which something else could run."""
+    """The longest time between two moments at which something else could run."""
 
 
 async def _looks(hosts: int, times: int, seed: int) -> tuple[list[float], dict[str, Look]]:
@@ -92,7 +92,7 @@ _PAGES = {
 
 
 async def _look(look: Callable[[], Awaitable[object]]) -> Look:
-    await look()  # what is imported and compiled for the first
+    await look()  # the first call imports and compiles
     longest = 0.0
 
     async def watch() -> None:
@@ -151,7 +151,7 @@ class _Opened:
         await _got(self.browser, f"{self.url}{path}")
 
     async def listing(self, name: str) -> None:
-        """What a command of `contour` asks for."""
+        """The listing that a command of `contour` requests."""
         await _got(self.command, f"http://localhost/{name}")
 
 

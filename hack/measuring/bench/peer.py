@@ -1,7 +1,7 @@
-"""Upstream Contour beside us: each on an API server of its own, with the same world.
+"""Our Contour and the upstream one, each on an API server of its own, with the same world.
 
-Both are there at the same time, and what is measured is done to one and then to the other, in turn:
-what else the machine does meets both. Processor time is the judge; seconds depend on the machine.
+Both run at the same time, and each measurement alternates between them, so that other load on the
+machine affects both. Compare processor time; seconds depend on the machine.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ from tests.testbed.world import Document, World
 PROBES = 0.002
 """Seconds between two requests: the precision of an edit's delay."""
 PAUSE = 0.3
-"""Seconds after an edit in which its status is written."""
+"""Seconds to wait after an edit until its status is written."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """What one of the two did."""
+    """The figures of one of the two."""
 
     started: float = 0.0
     """Seconds from the start of its process until the last host answered."""
@@ -46,10 +46,10 @@ class Seen:
     envoy: list[float] = field(default_factory=list)
     """Envoy's processor time, in seconds, of each edit."""
     resident: float = 0.0
-    """MiB."""
+    """Memory in MiB."""
 
     def figures(self, name: str) -> Iterator[Figure]:
-        """As a column of the table."""
+        """Its rows of the table."""
         yield Figure(f"{name}: start to the last host served", self.started, "s")
         yield Figure(f"{name}: its processor time until then", self.start, "s")
         yield Figure(f"{name}: edit to answer, median", statistics.median(self.delays) * 1000, "ms")
@@ -107,7 +107,7 @@ def _ground(it: Site | Placed) -> Ground:
 
 
 async def _started(it: Site | Placed, of: World, found: Seen) -> None:
-    """The world is there before it starts; its Envoy starts with it."""
+    """Starts it and its Envoy, after the world exists."""
     ground = _ground(it)
     await ground.write(of.documents())
     start = time.monotonic()
@@ -119,7 +119,7 @@ async def _started(it: Site | Placed, of: World, found: Seen) -> None:
 
 
 async def _edited(it: Site | Placed, document: Document, shown: str, found: Seen) -> None:
-    """A route gets another header."""
+    """Gives a route another header."""
     policy = {"set": [{"name": "x-edit", "value": shown}]}
     document["spec"]["routes"][0]["responseHeadersPolicy"] = policy
     ground = _ground(it)

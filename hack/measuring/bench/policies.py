@@ -1,4 +1,4 @@
-"""What policies of Envoy Gateway cost: edits among many routes that are under one."""
+"""The cost of Envoy Gateway's policies: edits among many routes that one policy affects."""
 
 from collections.abc import Iterator, Mapping
 
@@ -59,7 +59,7 @@ def _traffic(number: int, of: World, seconds: int) -> Document:
 
 
 def _of_gateway(seconds: int) -> Document:
-    """For the routes that have none of their own."""
+    """A policy of the Gateway, for routes without a policy of their own."""
     return _policy("BackendTrafficPolicy", 0, "Gateway", "gateway", _timeout(seconds))
 
 

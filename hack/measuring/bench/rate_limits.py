@@ -1,8 +1,8 @@
-"""What RateLimitFilters cost: decisions of the process of `contour run`, and edits of filters.
+"""The cost of RateLimitFilters: decisions of the process of `contour run`, and edits of filters.
 
-Decisions are judged by the processor time of that process, so that what else the machine does does
-not matter: what it could decide in a second of a core. Edits are judged by the work that they
-touch, which is the same however many routes name the filter.
+The target of decisions is their number in a second of a core, from the processor time of that
+process, so that other load does not matter. The target of edits is the work that they touch, which
+is the same however many routes name the filter.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ EXACT = 3_000
 KIND = "RateLimitFilter"
 HOST = "limited.example.com"
 DECISIONS = {"memory": 4_000, "Redis": 2_000}
-"""A second of a core, at least, by where they are counted."""
+"""The least number of decisions in a second of a core, by where they are counted."""
 
 
 @measures("rate-limit-decisions", "bench")
@@ -79,7 +79,7 @@ def _decided(it: Standalone, rounds: int, number: int, chance: Random) -> float:
 
 
 def _exact(it: Standalone, store: str) -> Iterator[Figure]:
-    """Of more requests than the limit exactly the limit passes, and all of them are counted."""
+    """Of more requests than the limit, exactly the limit passes, and all are counted."""
     with contextlib.closing(it.connection("http", HOST)) as connection:
         answers = [exchange(connection, HOST, "/exact").status for _ in range(10_000)]
     passed = answers.count(200)
@@ -104,7 +104,7 @@ P99 = 20.0
 
 
 _PATIENCE = 600.0
-"""Seconds in which all hosts have to be served."""
+"""Seconds to wait until all hosts are served."""
 
 
 @measures("rate-limit-latency", "bench")
@@ -132,25 +132,25 @@ async def _latency(options: Options) -> list[Figure]:
                 it.write("configuration.yaml", _configuration("failClosed: false", every))
                 rebuilding += _asked(connection, 5)
             waited = _waited(pid) - waited
-            it.process.kill()  # it may be amid a rebuild
+            it.process.kill()  # it may be in the middle of a rebuild
     name = f"a request that is counted: while {hosts:,} hosts are rebuilt"
     return [
         *spread("a request that is counted: at rest", rest),
         *spread(name, rebuilding, None, P99),
-        # What nice levels could mend: the service is ready, and others have the cores.
+        # Nice levels could improve this: the service is ready, and other processes have the cores.
         Figure(f"{name}, the service waited for a core", waited / len(rebuilding) * 1000, "ms"),
         Figure("load of the machine", os.getloadavg()[0], ""),
     ]
 
 
 def _waited(pid: int) -> float:
-    """The seconds that the threads of a process were ready to run and did not."""
+    """The seconds for which the threads of a process were ready but did not run."""
     found = Path(f"/proc/{pid}/task").glob("*/schedstat")
     return sum(int(it.read_text().split()[1]) for it in found) / 1e9
 
 
 def _asked(connection: http.client.HTTPConnection, duration: float) -> list[float]:
-    """The seconds that each request took, of as many as fit."""
+    """The seconds that each request took, of as many as fit into the time."""
     found: list[float] = []
     end = time.perf_counter() + duration
     while (start := time.perf_counter()) < end:

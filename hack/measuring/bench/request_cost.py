@@ -1,8 +1,8 @@
-"""What a request costs Envoy: as we configure it, and as somebody would by hand.
+"""The cost of a request in Envoy: configured by us, and configured by hand.
 
-Both Envoys run at the same time and get the same requests in turn, so that what else the machine
-does meets both; the figure is the ratio of their processor time. The one configured by hand has a
-router, our access log, and nothing else: whatever more a request costs with us is our filters.
+Both Envoys run at the same time and get the same requests in turn, so that other load on the
+machine affects both; the figure is the ratio of their processor time. The one configured by hand
+has only a router and our access log, so the difference is the cost of our filters.
 
 A worker of Envoy with many connections spends less on each request than one with few, and which
 worker accepts how many is left to chance. So each round has connections of its own: with the same
@@ -36,7 +36,7 @@ TARGETS = {10: 1.15, 10_000: 1.5}
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An Envoy, and the hosts that it is asked for."""
+    """An Envoy, and the hosts of the requests to it."""
 
     pid: int
     port: int
@@ -56,18 +56,18 @@ class Asked:
 
 @dataclass(slots=True)
 class Costs:
-    """Microseconds of Envoy's processor time a request, of rounds that followed one another."""
+    """Microseconds of Envoy's processor time for a request, in successive rounds."""
 
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
 
     @property
     def ratio(self) -> float:
-        """The median over all rounds of ours to theirs."""
+        """The median, over all rounds, of the ratio of ours to theirs."""
         return statistics.median(a / b for a, b in zip(self.ours, self.theirs, strict=True))
 
     def figures(self, name: str, other: str, target: float) -> Iterator[Figure]:
-        """The ratio with its target, and what it was made from."""
+        """The ratio with its target, and the two values that it is computed from."""
         yield Figure(f"{name}: ours to {other}", self.ratio, "", target)
         yield Figure(f"{name}: ours", statistics.median(self.ours), "µs")
         yield Figure(f"{name}: {other}", statistics.median(self.theirs), "µs")
@@ -111,10 +111,10 @@ async def _measured(hosts: int, is_direct: bool, rounds: int, number: int, chanc
 
 
 def compared(ours: Asked, theirs: Asked, rounds: int, number: int) -> Costs:
-    """The same load for both, again and again; the first round is for warming up."""
+    """Sends both the same load, round after round; the first round warms up."""
     found = Costs()
     for it in range(rounds + 1):
-        # Who comes first changes: what follows a pause, or is followed by one, meets both alike.
+        # The order alternates, so that the effects of a pause before or after affect both alike.
         order = ((ours, found.ours), (theirs, found.theirs))
         for asked, kept in order if it % 2 else reversed(order):
             kept.append(asked.cost(number))
@@ -124,7 +124,7 @@ def compared(ours: Asked, theirs: Asked, rounds: int, number: int) -> Costs:
 
 
 def _answered(of: World) -> list[Document]:
-    """The same hosts, but Envoy answers by itself."""
+    """The same hosts, but Envoy answers without a backend."""
     routes = [{"directResponsePolicy": {"statusCode": 200, "body": "ok"}}]
     documents = [of.root(it) for it in range(of.hosts)]
     return [it | {"spec": it["spec"] | {"routes": routes}} for it in documents]
@@ -132,7 +132,7 @@ def _answered(of: World) -> list[Document]:
 
 @contextlib.asynccontextmanager
 async def answering(address: str = handwritten.LOOPBACK) -> AsyncIterator[int]:
-    """A backend that answers faster than it is asked; yields its port."""
+    """A backend that answers faster than requests come; yields its port."""
     port = free_port()
     async with _by_hand(handwritten.direct(("*",), port, address=address)):
         yield port
@@ -151,7 +151,7 @@ async def _by_hand(resources: handwritten.Message) -> AsyncIterator[Envoy]:
 
 
 async def access_logs(envoy: Envoy) -> Sequence[handwritten.Message]:
-    """How this Envoy logs requests, in the words of its configuration."""
+    """The access log configuration of this Envoy."""
     dumped = json.loads(await envoy.page("/config_dump", resource="dynamic_listeners"))
     found = list(_managers(dumped))
     logs: list[handwritten.Message] = found[0].get("access_log", [])

@@ -1,4 +1,4 @@
-"""What AuthenticationFilters cost: edits among many routes that need a token."""
+"""The cost of AuthenticationFilters: edits among many routes that need a token."""
 
 from collections.abc import Iterable, Iterator
 
@@ -12,7 +12,7 @@ from tests.testbed.world import Document
 
 KIND = "AuthenticationFilter"
 SHARE = 100
-"""So many routes name one filter."""
+"""The number of routes that name one filter."""
 EDITS = 50
 MOST = 2.0
 """Milliseconds that an edit of a route may take, the median."""

@@ -19,7 +19,8 @@ COUNTS = {
 }
 SMALL, TIMES = 1_000, 50
 MOST = 1.25
-"""What grows with the world grows 50-fold; numbers get a digit longer, and some more bytes."""
+"""Work that grows with the world grows 50-fold. Less growth is allowed: longer numbers need more
+bytes."""
 
 
 @measures("work-touched", "bench")
