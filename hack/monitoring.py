@@ -1,4 +1,4 @@
-"""The files of manifests/monitoring that are generated: the PrometheusRule, the dashboard."""
+"""The generated files of manifests/monitoring: the PrometheusRule and the dashboard."""
 
 import json
 from collections.abc import Iterator
@@ -79,7 +79,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
 
 
 def files() -> dict[str, str]:
-    """Their texts, by their names in manifests/monitoring."""
+    """The texts of the files, by their names in manifests/monitoring."""
     return {
         "prometheusrule.yaml": _prometheus_rule(),
         "dashboard.json": json.dumps(dashboard(), indent=2) + "\n",
@@ -105,7 +105,7 @@ spec:
 
 
 def dashboard() -> Json:
-    """A dashboard of Grafana; the data source is chosen on it."""
+    """A Grafana dashboard; its users choose the data source on it."""
     return {
         "uid": "contour",
         "title": "Contour",

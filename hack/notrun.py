@@ -1,4 +1,4 @@
-"""The page of all blocks of tutorials and how-to guides that no test runs, with their reasons."""
+"""The page of all blocks of tutorials and how-to guides that no test runs, with the reasons."""
 
 from pathlib import Path
 

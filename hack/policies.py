@@ -1,4 +1,4 @@
-"""The pages about policies, Backends and HTTPRouteFilters: what becomes of each field."""
+"""The pages about policies, Backends and HTTPRouteFilters: the support of each field."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -23,7 +23,7 @@ _HEAD = "\n\n| field | served | remarks |\n|---|---|---|\n"
 
 
 def pages() -> dict[str, str]:
-    """The pages, by their names: the tables are generated, what stands before them is not."""
+    """The pages, by their names: the tables are generated, the text before them is not."""
     return {f"{kind.lower()}.md": _page(kind, spec) for kind, spec in _SPECS.items()}
 
 

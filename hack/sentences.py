@@ -39,7 +39,7 @@ def lengths(text: str) -> list[int]:
 
 
 def main() -> None:
-    """Prints a table, and with names of pages their longest sentences."""
+    """Prints a table; exits with a message if a median is above the target."""
     print("| pages | sentences | median words | nine of ten have at most |\n|---|---|---|---|")
     worst = 0.0
     for kind, patterns in KINDS.items():

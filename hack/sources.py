@@ -1,8 +1,8 @@
-"""Figures in the README and the docs that do not say what repeats them: `hack/figure-sources`.
+"""Finds figures in the README and the docs whose source is not named: `hack/figure-sources`.
 
-A figure is an amount of time or memory that was measured, and so stands beside a word such as
-"median" or "memory". Its section has to name a command of `hack`, or refer to the page of figures,
-which has the commit and the load of each. What a field may be set to is no figure.
+A figure is a measured amount of time or memory, recognized by a word beside it such as "median" or
+"memory". Its section has to name a command of `hack` that repeats it, or refer to the page of
+figures, which has the commit and the load of each. Values of fields are no figures.
 """
 
 import re
@@ -23,11 +23,11 @@ _MEASURED = re.compile(r"\b(?:memory|median|mean|p99|processor time|measured|pla
 _SOURCE = re.compile(r"`hack/[a-z]|\bfigures\.md\b")
 _FENCE = re.compile(r"^```.*?^```$|<!--.*?-->", re.MULTILINE | re.DOTALL)
 _FIELD = "| `"
-"""How the row of a field begins, in a table of fields."""
+"""The beginning of a row in a table of fields."""
 
 
 def unsourced(text: str) -> Iterator[str]:
-    """The paragraphs, items and rows of a page with a figure, whose section names no source."""
+    """The paragraphs, items and rows with a figure in sections that name no source."""
     for section in re.split(r"^(?=#+ )", _FENCE.sub("\n\n", text), flags=re.MULTILINE):
         if not _SOURCE.search(section):
             yield from filter(_is_figure, re.split(r"\n\s*\n|\n(?=\s*(?:[-*|]|\d+\.) ?)", section))
@@ -44,7 +44,7 @@ def pages() -> Iterator[Path]:
 
 
 def main() -> None:
-    """Prints each figure that names no source, with its page; ends with 1 if there is one."""
+    """Prints each figure without a source, with its page; exits with 1 if there is one."""
     found = [(page, it) for page in pages() for it in unsourced(page.read_text(encoding="utf-8"))]
     for page, it in found:
         print(f"{page.relative_to(ROOT)}: {' '.join(it.split())}")

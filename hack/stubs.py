@@ -1,9 +1,9 @@
 """Stubs of the protobuf modules that our code imports, from the descriptors in the installed wheel.
 
 The wheel of xDS messages has no types: its classes are made when a module is imported. The stubs
-come from `protoc-gen-mypy` (mypy-protobuf), which is given the descriptors as protoc would give
-them. Those of `protoc --pyi_out` are less precise where mistakes happen: they take any string for
-an enum, any mapping for a message, and any name in `HasField` and `WhichOneof`.
+come from `protoc-gen-mypy` (mypy-protobuf), which gets the descriptors as from protoc. Stubs of
+`protoc --pyi_out` are less precise: they accept any string for an enum, any mapping for a message,
+and any name in `HasField` and `WhichOneof`.
 """
 
 import ast
@@ -20,12 +20,13 @@ READERS = ("contour", "dag", "crds", "kube", "provisioning", "showing", "operato
 """The folders whose imports count."""
 _ROOTS = ("cel", "envoy", "xds", "udpa", "validate", "google")
 _TYPED = "google.protobuf."
-"""The types-protobuf package has the stubs of these."""
+"""The prefix of modules whose stubs are in the types-protobuf package."""
 _PLUGINS = {"_pb2": "protoc-gen-mypy", "_pb2_grpc": "protoc-gen-mypy_grpc"}
 
 
 def files() -> Mapping[str, str]:
-    """The text of each stub by its path: what is imported, and what its fields refer to."""
+    """The text of each stub by its path: of imported modules, and of those that their fields refer
+    to."""
     modules = {module for folder in READERS for module in _imported_below(Path(folder))}
     everything = _generated(modules)
     wanted: dict[str, str] = {}
@@ -39,9 +40,10 @@ def files() -> Mapping[str, str]:
 
 
 def _packages(paths: Iterable[str]) -> Iterator[str]:
-    """The marks of the folders; mypy would take those of the wheel for the whole package.
+    """The marker files of folders, without which mypy would take the wheel's folders for the
+    packages.
 
-    `google` itself stays open: the stubs of `google.protobuf` are in another place.
+    `google` itself has none of these, because the stubs of `google.protobuf` are in another place.
     """
     folders = {folder for path in paths for folder in PurePosixPath(path).parents}
     yield from (f"{it}/__init__.pyi" for it in folders if str(it) not in (".", "google"))
@@ -62,7 +64,7 @@ def _imported(text: str) -> Iterator[str]:
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """Whatever an import may name as a module; of `from a import b` that is a and a.b."""
+    """All names that may be modules in an import; for `from a import b`, a and a.b."""
     if isinstance(node, ast.Import):
         yield from (it.name for it in node.names)
     elif isinstance(node, ast.ImportFrom) and node.module:
@@ -71,7 +73,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def _generated(modules: Iterable[str]) -> Mapping[str, str]:
-    """The stubs of all files that these modules depend on, however loosely."""
+    """The stubs of all files on which these modules depend, even indirectly."""
     request = plugin_pb2.CodeGeneratorRequest()
     known: set[str] = set()
 
@@ -108,7 +110,7 @@ def _run(plugin: str, request: plugin_pb2.CodeGeneratorRequest) -> Iterator[tupl
 
 
 def _strict(text: str) -> str:
-    """With our own type of repeated messages, whose `add` knows the fields."""
+    """Replaces the type of repeated messages with our own, whose `add` knows the fields."""
     loose, strict = "_containers.RepeatedCompositeFieldContainer[", "_protobuf_repeated.Messages["
     if loose not in text:
         return text

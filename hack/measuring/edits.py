@@ -1,4 +1,4 @@
-"""The kinds of change that are measured, endless, none like the last."""
+"""The kinds of change that are measured: endless iterators, in which no change equals the last."""
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -12,19 +12,19 @@ Edits = Callable[[World, Random], Iterator[Batch]]
 
 
 def route_edited(of: World, chance: Random) -> Iterator[Batch]:
-    """One route of one included HTTPProxy gets another response header."""
+    """Sets another response header on one route of one included HTTPProxy."""
     for number in _numbers():
         yield batch(of.child(chance.randrange(of.hosts), header=str(number)))
 
 
 def endpoints_changed(of: World, chance: Random) -> Iterator[Batch]:
-    """A Service gets another endpoint."""
+    """Gives a Service another endpoint."""
     for number in _numbers():
         yield batch(of.slice(chance.randrange(of.services), [1024 + number % 60_000]))
 
 
 def service_edited(of: World, chance: Random) -> Iterator[Batch]:
-    """A Service's port disappears under the ten hosts that use it, and comes back."""
+    """Removes a Service's port, which ten hosts use, and adds it again."""
     for _ in _numbers():
         number = chance.randrange(of.services)
         yield batch(of.service(number, port=81))
@@ -32,7 +32,7 @@ def service_edited(of: World, chance: Random) -> Iterator[Batch]:
 
 
 def host_added_and_removed(of: World, _: Random) -> Iterator[Batch]:
-    """Both HTTPProxies of a host come, or go."""
+    """Adds or removes both HTTPProxies of a host."""
     for number in _numbers():
         documents = of.host(of.hosts + number)
         yield batch(*documents)
@@ -40,13 +40,13 @@ def host_added_and_removed(of: World, _: Random) -> Iterator[Batch]:
 
 
 def secret_renewed(of: World, chance: Random) -> Iterator[Batch]:
-    """A certificate is replaced; the hosts that use it stay as they are."""
+    """Replaces a certificate; the hosts that use it stay as they are."""
     for number in _numbers():
         yield batch(of.secret(chance.randrange(of.certificates), renewal=number))
 
 
 def http_route_added(of: World, chance: Random) -> Iterator[Batch]:
-    """An HTTPRoute joins the Gateway with a host of its own."""
+    """Adds an HTTPRoute with a host of its own to the Gateway."""
     for number in _numbers():
         yield batch(world.http_route(1_000_000 + number, chance.randrange(of.services)))
 

@@ -1,4 +1,5 @@
-"""Functions in a process of their own, for what depends on the memory that came before."""
+"""Calls of functions in a process of their own, for figures that depend on earlier use of
+memory."""
 
 import asyncio
 import multiprocessing
@@ -12,7 +13,7 @@ T = TypeVar("T")
 
 
 def fresh(function: Callable[P, Coroutine[Any, Any, T]], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What the function returns in a new Python process."""
+    """Calls the function in a new Python process; returns its result."""
     spawning = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=spawning) as executor:
         return executor.submit(_run, partial(function, *args, **kwargs)).result()

@@ -1,9 +1,9 @@
-"""An extension server that guards, and that fails as it is told; in a process of its own.
+"""An extension server that guards a path, and that can be made to fail; in a process of its own.
 
     python -m hack.measuring.guarding SOCKET
 
-Each line of standard input is the name of what it does from then on (`SCRIPTS`), and is answered by
-a line; so is its start.
+Each line of standard input names the script that it follows from then on (`SCRIPTS`). It prints a
+line after each, and after its start.
 """
 
 import asyncio
@@ -20,10 +20,10 @@ from tests.testbed.extensionserver import Script, Scripted, echoed, never
 from tests.testbed.programs import Spoken
 
 GUARDED = "/secret"
-"""What it guards of each host."""
+"""The path that it guards on each host."""
 GOOD = "answers"
 GOOD_TAG = "good"
-"""The header of hosts about which it answered as it should."""
+"""The header value of hosts for which its reply was right."""
 
 
 class Guarding(Spoken):
@@ -33,14 +33,14 @@ class Guarding(Spoken):
         self.path = path
 
     async def start(self) -> None:
-        """Returns when it can be asked."""
+        """Starts the process; returns when it listens."""
         self.path.unlink(missing_ok=True)
         await self.speak(sys.executable, "-m", "hack.measuring.guarding", str(self.path))
         await self.line()
 
 
 def _guarded(host: pb.VirtualHost, tag: str) -> bytes:
-    """The host with a guard before all its routes, and a header that tells of the answer."""
+    """The host with a guard before all its routes, and a header that identifies the reply."""
     guard = pb.Route(name="guard", match=pb.RouteMatch(path_separated_prefix=GUARDED))
     guard.direct_response.status = 403
     host.routes.insert(0, guard)
@@ -64,7 +64,7 @@ def _closed(body: bytes) -> bytes:
 
 
 async def good(hook: Hook, body: bytes) -> bytes:
-    """Guards a path of each host, and the routes that refer to its objects."""
+    """Guards a path of each host, and closes the routes that refer to its objects."""
     if hook == "Route":
         return _closed(body)
     return _guarded(_asked(body), GOOD_TAG) if hook == "VirtualHost" else await echoed(hook, body)
@@ -83,7 +83,7 @@ async def _error(_: Hook, __: bytes) -> StatusCode:
 
 
 async def _of_others(hook: Hook, body: bytes) -> bytes:
-    """Names of hosts and clusters that are not its own."""
+    """Replies with names of routes and clusters that belong to others."""
     if hook == "VirtualHost":
         host = _asked(body)
         host.routes[0].route.cluster = "somebody-else"

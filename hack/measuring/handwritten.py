@@ -1,6 +1,6 @@
-"""Envoys configured by hand, in a file: what a request costs with nothing but a router.
+"""Envoys configured by hand, in a file: the cost of a request with only a router.
 
-They are the yardstick of what our Envoys spend, so they log as ours do and route to the same place.
+Our Envoys are compared with them, so they log as ours do and route to the same backend.
 """
 
 import json
@@ -69,7 +69,7 @@ def _address(port: int, address: str = LOOPBACK) -> Message:
 def _listener(
     hosts: Sequence[tuple[str, Message]], address: Message, logs: Sequence[Message]
 ) -> Message:
-    """`hosts`: each name, and what becomes of its requests."""
+    """`hosts` has the action of requests for each name."""
     virtual_hosts = [
         {"name": it, "domains": [it, f"{it}:*"], "routes": [{"match": {"prefix": "/"}} | action]}
         for it, action in hosts

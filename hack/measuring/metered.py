@@ -1,7 +1,7 @@
-"""The product's instance without sockets: what it costs to turn events into bytes.
+"""The product's instance without sockets: the cost of turning events into bytes.
 
-It only gets a meter, and one client that has everything: how many rules ran, how many reads were
-compared, what was published and how large.
+It has a meter and one client that has everything. The meter counts the rules that ran, the reads
+that were compared, and what was published with its size.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from tests.testbed.world import Document
 
 @dataclass(slots=True)
 class Work:
-    """What one change took; all of it must be independent of the size of the world."""
+    """The work of one change, all of which must be independent of the size of the world."""
 
     runs: int = 0
     checks: int = 0
@@ -50,21 +50,23 @@ class Metered(Instance):
     _subscriber: Subscriber | None = None
 
     async def connect(self) -> None:
-        """A client comes and takes all there is. What there is now, stays: no collection of it."""
-        self.controller.settle()  # what the first build left to be done
+        """Connects a client, which takes everything. Existing objects are exempt from garbage
+        collection afterwards."""
+        self.controller.settle()  # work that the first build left
         self._subscriber = Subscriber(self.server.fleet(DEFAULT_FLEET))
         self._work.sent += self._subscriber.start()
-        await asyncio.sleep(0)  # what follows from that it is accepted
+        await asyncio.sleep(0)  # effects of its acknowledgement
         gc.collect()
         gc.freeze()
 
     @property
     def parts(self) -> int:
-        """Those of xDS resources that were published so far."""
+        """How many parts of xDS resources were published so far."""
         return self._work.parts
 
     async def change(self, batch: Batch) -> Work:
-        """One change until its first bytes could go out; then everything that follows it."""
+        """Applies one change until its first bytes could be sent, and then everything that follows
+        it."""
         assert self._subscriber is not None
         before = self._measured(0.0)
         start = time.perf_counter()
@@ -89,7 +91,7 @@ class Metered(Instance):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What the first build took, in seconds, and how many bytes it made."""
+    """The time of the first build, in seconds, and the bytes that it made."""
 
     decoding: float
     building: float
@@ -97,7 +99,7 @@ class Built:
 
 
 def built(documents: Iterable[Document]) -> tuple[Metered, Built]:
-    """An instance with a whole world in it."""
+    """An instance after the first build of a world."""
     decoding = time.perf_counter()
     found = world.batch(*documents)
     start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What comes of rights that are taken away one at a time, whoever lacks them."""
+"""The outcomes of rights that are taken away one at a time, from any component."""
 
 import asyncio
 import logging
@@ -25,19 +25,19 @@ class Right(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a right that was missing."""
+    """The outcome of a missing right."""
 
     right: Right
     is_missed: bool
-    """Something was not done without it."""
+    """Whether something was not done without it."""
     is_told: bool
-    """With its verb and its resource."""
+    """Whether its verb and its resource were reported."""
     is_finished: bool
-    """With the right all was done that was to be done."""
+    """Whether everything was done after the right was given back."""
 
 
 def rights(rules: Iterable[Mapping[str, Any]]) -> Sequence[Right]:
-    """Each right that the rules of a role give, once."""
+    """Each right that the rules of a role grant, once."""
     found = (
         Right(group, resource, verb, name)
         for rule in rules
@@ -50,7 +50,7 @@ def rights(rules: Iterable[Mapping[str, Any]]) -> Sequence[Right]:
 
 
 def without(right: Right, rules: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The rules of a role that lacks one right."""
+    """The rules of a role without one right."""
     return [_rule(it) for it in rights(rules) if it != right]
 
 
@@ -60,7 +60,7 @@ def _rule(it: Right) -> dict[str, Any]:
 
 
 def figures(found: Sequence[Outcome], unfinished: str) -> Iterator[Figure]:
-    """Of rights each of which is needed."""
+    """The figures of rights, each of which should be needed."""
     yield Figure("rights taken away, one at a time", len(found), "")
     yield Figure("of which nothing missed", sum(not it.is_missed for it in found), "", 0)
     yield Figure("of which not told", sum(it.is_missed and not it.is_told for it in found), "", 0)
@@ -70,7 +70,7 @@ def figures(found: Sequence[Outcome], unfinished: str) -> Iterator[Figure]:
 async def outcomes(
     every: Iterable[Right], taken: Callable[[Right], Awaitable[Outcome]]
 ) -> list[Outcome]:
-    """Some of them side by side."""
+    """The outcomes of all rights; some run side by side."""
     limit = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def one(right: Right) -> Outcome:
@@ -81,7 +81,7 @@ async def outcomes(
 
 
 def note(options: Options, measurement: str, found: Iterable[Outcome]) -> None:
-    """Keeps each outcome."""
+    """Records each outcome."""
     for it in found:
         rest = dict(zip(it._fields[1:], it[1:], strict=True))
         options.note(measurement, right=str(it.right), **rest)
@@ -89,14 +89,14 @@ def note(options: Options, measurement: str, found: Iterable[Outcome]) -> None:
 
 @contextmanager
 def logged() -> Iterator[Sequence[str]]:
-    """What is written to the log meanwhile."""
+    """The messages that are logged during the block."""
     found: list[str] = []
     handler = logging.Handler(logging.INFO)
     handler.emit = lambda record: found.append(record.getMessage())  # type: ignore[method-assign]
     log = logging.getLogger()
     level = log.level
     log.addHandler(handler)
-    log.setLevel(logging.INFO)  # as the program's own
+    log.setLevel(logging.INFO)  # the level of the program
     try:
         yield found
     finally:

@@ -23,7 +23,7 @@ class Running(Program):
 
 @contextlib.asynccontextmanager
 async def running(manifests: Path) -> AsyncIterator[Running]:
-    """Serves the manifests; ends with SIGTERM, as a user would end it."""
+    """Serves the manifests; SIGTERM ends it, as a user would."""
     run = Running()
     run.port, tls_port = free_ports(2)
     with tempfile.TemporaryDirectory(prefix="state-") as state:

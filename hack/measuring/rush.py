@@ -1,7 +1,7 @@
-"""As many requests as one process can send over kept-alive connections: a load for figures of CPU.
+"""As many requests as one process can send over kept-alive connections, to measure processor time.
 
-Each connection has one request under way, which names a host that is drawn at random. The client is
-no part of what is measured, so it does as little as it can: sockets and `epoll`, no event loop.
+Each connection has one request at a time, for a random host. The client is not measured, so it does
+as little as it can: sockets and `epoll`, no event loop.
 """
 
 import select
@@ -39,7 +39,7 @@ class Rush:
             self._poll.register(made.fileno(), select.EPOLLIN)
 
     def send(self, number: int) -> None:
-        """Sends so many requests; returns when all are answered with 200.
+        """Sends a number of requests; returns when all are answered with 200.
 
         Raises UnexpectedError for any other answer, or if there is none within 30 seconds.
         """

@@ -1,4 +1,4 @@
-"""A client that subscribes to all that Envoy would, and accepts everything, without a socket.
+"""A client without a socket that subscribes to everything that Envoy would, and accepts it.
 
 It drives the protocol of `contour.xds` as a connection would, so that "new xDS bytes" are the very
 bytes that would go out next.
@@ -19,7 +19,7 @@ from contour.xds.stream import Node, Stream
 
 
 class Subscriber:
-    """One Envoy, as the protocol sees it."""
+    """The protocol's side of one Envoy."""
 
     def __init__(self, fleet: Fleet) -> None:
         self.node = Node("subscriber", fleet.name)
@@ -29,21 +29,21 @@ class Subscriber:
         self._is_introduced = False
 
     def start(self) -> int:
-        """Asks for everything there is; the bytes it got."""
+        """Requests everything; returns the number of bytes that it got."""
         for type_url in (resources.CLUSTER, resources.LISTENER, resources.SCOPE):
             self._ask(DeltaDiscoveryRequest(type_url=type_url))
         return self.accept_all()
 
     def pull(self) -> bytes | None:
-        """What would go out next."""
+        """The message that would be sent next."""
         return self._stream.response(time.monotonic())
 
     def accept_all(self) -> int:
-        """Takes and acknowledges all there is to take, and asks for what that refers to."""
+        """Takes and acknowledges everything, and requests what that refers to."""
         return self.accept(self.pull())
 
     def accept(self, message: bytes | None) -> int:
-        """Acknowledges a response and all that come after it; how many bytes they were."""
+        """Acknowledges a response and all that follow it; returns their number of bytes."""
         total = 0
         while message is not None:
             total += len(message)
@@ -60,7 +60,7 @@ class Subscriber:
         self._stream.close(time.monotonic())
 
     def _follow(self, response: Any) -> None:
-        """Subscribes to what Envoy would ask for next, by name."""
+        """Subscribes to what Envoy would request next, by name."""
         wanted: dict[str, list[str]] = {}
         for name in (resources.Name(response.type_url, it.name) for it in response.resources):
             for type_url, needed in self._references(name):
@@ -73,7 +73,7 @@ class Subscriber:
     def _references(self, name: resources.Name) -> Iterator[tuple[str, str]]:
         if name.type_url == resources.SCOPE:
             yield resources.ROUTE, name.name
-        if name.type_url == resources.LISTENER:  # every secret is some chain's
+        if name.type_url == resources.LISTENER:  # every secret belongs to a filter chain
             yield from ((resources.SECRET, it) for it in self._fleet.store.types[resources.SECRET])
         resource = self._fleet.store.resource(name)
         for part in resource.parts.values() if resource else ():

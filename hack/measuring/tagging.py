@@ -1,6 +1,6 @@
 """An extension server for measurements, in a process of its own: it adds a header to each host and
-a cluster to each fleet, and gives everything else back as it came. On SIGTERM it prints what it was
-asked, as JSON.
+a cluster to each fleet, and returns everything else unmodified. On SIGTERM it prints the calls that
+it got, as JSON.
 
     python -m hack.measuring.tagging SOCKET [MILLISECONDS]      (that each answer takes)
 """
@@ -24,7 +24,7 @@ _ADDED = cluster_pb2.Cluster(
 
 
 async def tagged(hook: Hook, question: bytes) -> bytes | StatusCode:
-    """The reply to a question."""
+    """The reply to a call."""
     resources = dict(wire.decoded_request(hook, question).resources)
     if hook == "VirtualHost":
         (body,) = resources["virtual_host"]

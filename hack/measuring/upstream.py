@@ -1,4 +1,4 @@
-"""Upstream Contour, and an Envoy on it: what ours is compared with.
+"""Upstream Contour and its Envoy, with which ours are compared.
 
 It is built from its Go module, which `hack/contour/go.mod` requires, and kept in the user's cache.
 """
@@ -24,18 +24,18 @@ LOOPBACK = "127.0.0.1"
 
 
 def program() -> golang.Program:
-    """Its one binary."""
+    """Its only binary."""
     command = ("build", *golang.FLAGS, "-ldflags=-s -w")
     return golang.Program("contour", "upstream", MODULE, command, f"{NAME}/cmd/contour")
 
 
 def version() -> str:
-    """The release that is built."""
+    """Its release."""
     return golang.required(MODULE, NAME)
 
 
 class Contour(Program):
-    """`contour serve` of upstream, on a cluster; its xDS has no TLS."""
+    """Upstream's `contour serve` on a cluster; its xDS has no TLS."""
 
     def __init__(self, ground: Ground) -> None:
         self.port, *pages, admin = free_ports(6)
@@ -55,19 +55,21 @@ class Contour(Program):
             f"--envoy-service-http-port={ground.port}",
             f"--envoy-service-https-address={LOOPBACK}",
             f"--envoy-service-https-port={ground.https}",
-            # Its own limits are lower: statuses would then hold up configuration for minutes.
+            # Its default limits are lower: writing statuses would then delay configuration for
+            # minutes.
             *("--kubernetes-client-qps=1000", "--kubernetes-client-burst=2000"),
         )
 
     async def start(self) -> float:
-        """Starts the process; it is ready when its Envoy answers. Returns when it was started."""
+        """Starts the process, and returns when it was started; it is ready when its Envoy
+        answers."""
         with self._log.open("ab") as log:
             await self.spawn(*self._command, stdout=log, stderr=log)
         return time.monotonic()
 
 
 class Envoy(envoys.Envoy):
-    """An Envoy on it, by its own bootstrap."""
+    """Its Envoy, with upstream's own bootstrap."""
 
     def __init__(self, ground: Ground, of: Contour) -> None:
         super().__init__(ground.folder, "upstream-envoy")
@@ -77,7 +79,7 @@ class Envoy(envoys.Envoy):
             *("--admin-address", str(self.admin)),
         )
         subprocess.run(command, check=True, capture_output=True)
-        # Its manifests say this on Envoy's command line.
+        # Upstream's manifests set this on Envoy's command line.
         found = json.loads(self.configuration.read_text())
         found["node"] = {"id": self.name, "cluster": "contour"}
         self.configuration.write_text(json.dumps(found))
@@ -85,7 +87,7 @@ class Envoy(envoys.Envoy):
 
 @dataclass(slots=True)
 class Placed:
-    """It, and an Envoy, on a cluster."""
+    """Upstream Contour and its Envoy on a cluster."""
 
     ground: Ground
     replica: Contour
@@ -94,7 +96,7 @@ class Placed:
 
 @contextlib.asynccontextmanager
 async def placed(ground: Ground) -> AsyncIterator[Placed]:
-    """Started by others, ended here."""
+    """The same; the caller starts them, and they end here."""
     replica = Contour(ground)
     envoy = Envoy(ground, replica)
     try:

@@ -1,4 +1,4 @@
-"""The pages that one follows: tutorials and how-to guides, read as steps that a test executes.
+"""Tutorials and how-to guides, parsed into steps that a test executes.
 
 A page is Markdown. Its fenced blocks are the steps, in their order:
 
@@ -7,10 +7,10 @@ A page is Markdown. Its fenced blocks are the steps, in their order:
   number of lines;
 - every other language: a file, whose name is the last code with a dot in the paragraph before it.
 
-A comment on the line above a block changes that: `<!-- keeps running -->` for commands in a
-terminal of their own, whose output begins with the next `text`; `<!-- terminal -->` for a `text`
-that a terminal has said since; `<!-- not run: REASON -->` for what cannot run here.
-`<!-- needs: cluster -->` anywhere says that a page is followed in a cluster.
+A comment on the line above a block changes that: `<!-- keeps running -->` marks commands in a
+terminal of their own, whose output begins with the next `text`; `<!-- terminal -->` a `text` that a
+terminal has printed since; `<!-- not run: REASON -->` a block that cannot run here. `<!-- needs:
+cluster -->` anywhere means that a page needs a cluster.
 """
 
 import re
@@ -31,7 +31,7 @@ _NOT_RUN = "not run: "
 
 
 class PageError(Exception):
-    """A page that cannot be followed; the message has the file and the line."""
+    """A page that cannot be executed; the message has the file and the line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +50,22 @@ class Block:
 
     @property
     def reason(self) -> str:
-        """Why it is not run; empty if it is."""
+        """Why it is not run; empty if it is run."""
         return self.mark.removeprefix(_NOT_RUN) if self.mark.startswith(_NOT_RUN) else ""
 
 
 def pages() -> list[Path]:
-    """All pages that one follows."""
+    """All tutorials and how-to guides."""
     return sorted(it for folder in FOLDERS for it in Path(ROOT, folder).glob("*.md"))
 
 
 def needs_cluster(page: Path) -> bool:
-    """Whether the page is followed in a cluster."""
+    """Whether the page needs a cluster."""
     return "<!-- needs: cluster -->" in page.read_text(encoding="utf-8")
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of a page; raises PageError for one whose part in the page is not clear."""
+    """The blocks of a page. Raises PageError for a block whose meaning is not clear."""
     found = [*_read(page.read_text(encoding="utf-8"))]
     for before, it in pairwise([Block("", "", 0), *found]):
         if problem := _problem(before, it):

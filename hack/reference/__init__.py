@@ -4,7 +4,7 @@ from hack.reference import commands, conditions, fields
 
 
 def files() -> dict[str, str]:
-    """Their texts, by their names in docs/reference."""
+    """The texts of the pages, by their names in docs/reference."""
     return {
         **fields.files(),
         "conditions.md": conditions.page(),

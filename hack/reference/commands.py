@@ -49,13 +49,13 @@ def _section(path: str, command: click.Command) -> str:
 
 
 def paragraphs(command: click.Command) -> list[str]:
-    """What the help of a command says before its options."""
+    """The help text of a command before its options."""
     text = (command.help or "").partition("\f")[0].replace("\b\n", "")
     return [it for it in text.split("\n\n") if it.strip()]
 
 
 def options(command: click.Command) -> list[click.Option]:
-    """Its options, but for `--help` and hidden ones."""
+    """Its options, except `--help` and hidden ones."""
     return [it for it in command.params if isinstance(it, click.Option) and not it.hidden]
 
 

@@ -90,7 +90,7 @@ _WELL: Mapping[str, str] = {
     "SupportedVersion": "The installed CRDs are of a release that is read.",
     "Valid": "The object has no errors.",
 }
-"""Reasons that ask for nothing, or that another one explains."""
+"""Reasons that need no action, or that another one explains."""
 
 _REASONS: Mapping[str, tuple[str, Iterable[reasons.Word]]] = {
     "Reasons of HTTPProxy and its kinds": (
@@ -135,7 +135,7 @@ def _section(title: str) -> str:
 
 
 def advice(word: reasons.Word) -> str:
-    """What to do about a reason; what it says where nothing is to be done."""
+    """What to do about a reason, or its meaning if nothing has to be done."""
     if word in catalogue.REMEDIES:
         return catalogue.REMEDIES[word]
     return catalogue.OWN[word].remedy if word in catalogue.OWN else _WELL[word]

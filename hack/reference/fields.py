@@ -17,16 +17,16 @@ UNDOCUMENTED = {"Namespace", "CustomResourceDefinition"}
 
 
 class Group(NamedTuple):
-    """An object within an object of the kind, or that itself."""
+    """An object of the kind, or an object within it."""
 
     path: str
-    """As users write it, `spec.routes[]`; empty for the whole."""
+    """Its path, such as `spec.routes[]`; empty for the whole object."""
     node: Schema
     model: type
 
 
 def files() -> dict[str, str]:
-    """The texts of the pages, by their names; and the list of them."""
+    """The texts of the pages and of their list, by their names."""
     found = {f"{it.kind.lower()}.md": _page(it) for it in documented()}
     return {"fields.md": _list(), **found}
 
@@ -104,13 +104,13 @@ def _groups(group: Group) -> Iterator[Group]:
 
 
 def fields_of(group: Group) -> dict[str, shape.FieldShape]:
-    """The fields of such an object by their names, without the metadata of the whole."""
+    """The fields of such an object by their names, without the metadata of the whole object."""
     given = shape.fields(group.model).items() if dataclasses.is_dataclass(group.model) else ()
     return {name: it for name, it in given if group.path or name != "metadata"}
 
 
 def _inner(node: Schema) -> tuple[str, Schema]:
-    """What a list or a map holds, and how its path goes on."""
+    """The suffix of the path of a list's or a map's items, and the schema of these."""
     step = ""
     while True:
         if "items" in node:
@@ -133,7 +133,7 @@ def _section(group: Group) -> str:
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:
-    """Without the columns that are empty, so that the others have their room."""
+    """A table without empty columns, so that the others have more room."""
     kept = [it for it in range(len(_COLUMNS)) if any(row[it] for row in rows)]
     lines = [f"| {' | '.join(row[it] for it in kept)} |\n" for row in (_COLUMNS, *rows)]
     return "".join((lines[0], f"|{'---|' * len(kept)}\n", *lines[1:]))
@@ -171,7 +171,7 @@ def _type(node: Schema) -> str:
 
 
 def _limits(node: Schema) -> Iterator[str]:
-    """What the value, or each of the values, has to be."""
+    """The limits of the value, or of each of the values."""
     if "enum" in node:
         yield "one of " + ", ".join(f"`{it}`" for it in node["enum"])
     if "pattern" in node:

@@ -1,7 +1,7 @@
 """Manual pages of all commands, from the commands themselves.
 
-click-man does not see the commands of our groups, which are loaded when they are used, and it
-leaves characters that roff interprets as they are.
+click-man does not find the commands of our groups, which are loaded lazily, and it does not escape
+characters that roff interprets.
 """
 
 from collections.abc import Iterator

@@ -15,20 +15,20 @@ def summary(model: type) -> str:
 
 
 def meaning(field: shape.FieldShape) -> str:
-    """What a field without a text of its own means: what the model that it holds says."""
+    """The meaning of a field without a description: the summary of its model."""
     return summary(field.model) if field.model is not None else ""
 
 
 def cell(text: str) -> str:
-    """A text that may stand in a table and in Markdown: no bar ends the cell early, and nothing
-    in angle brackets is taken for a tag."""
+    """A text for a cell of a Markdown table: no bar ends the cell early, and nothing in angle
+    brackets is taken for a tag."""
     outside = re.split(r"(`[^`]*`)", " ".join(text.split()))
     told = (it if it.startswith("`") else it.replace("<", "&lt;") for it in outside)
     return "".join(told).replace("|", "\\|")
 
 
 def between(least: float, most: float, unit: str) -> Iterator[str]:
-    """Bounds in words; none where there is none."""
+    """Bounds in words; nothing if there are none."""
     low, high = _number(least), _number(most)
     if (least, most, unit) == (1, math.inf, " characters"):
         yield "not empty"
@@ -47,7 +47,7 @@ def _number(value: float) -> str:
 
 
 def plain(value: object) -> Any:
-    """A default as JSON has it, without what is empty."""
+    """A default as in JSON, without empty values."""
     if (entries := shape.items(value)) is not None:
         return [plain(it) for it in entries]
     if not dataclasses.is_dataclass(value) or isinstance(value, type):

@@ -1,4 +1,4 @@
-"""Builds the site in a folder. Exit codes: 0 it is there and right, 1 something is wrong."""
+"""Builds the site in a folder. Exit codes: 0 if the site is built without problems, 1 otherwise."""
 
 import re
 import shutil
@@ -11,7 +11,7 @@ from hack.site import links, staging
 
 
 def build(target: Path) -> list[str]:
-    """Builds the site and returns what is wrong with it, a line each; Zensical prints its own."""
+    """Builds the site and returns its problems, a line each; Zensical prints its own messages."""
     if problems := staging.unlisted(staging.pages()):
         return problems
     with tempfile.TemporaryDirectory() as folder:
@@ -27,7 +27,7 @@ def build(target: Path) -> list[str]:
 
 
 def _localise(site: Path) -> None:
-    """Has pages take from the site what Zensical would let them fetch from another one."""
+    """Makes pages load from this site what Zensical would load from another one."""
     shutil.copyfile(_WORKER, site / "assets" / _WORKER.name)
     for page in site.rglob("*.html"):
         ours = "../" * (len(page.relative_to(site).parts) - 1) + f"assets/{_WORKER.name}"

@@ -1,4 +1,4 @@
-"""What is wrong with the links of a site that was built: targets, anchors, other sites."""
+"""Broken links of a built site: missing files and anchors, and resources of other sites."""
 
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -17,7 +17,7 @@ class _Page(HTMLParser):
         self.anchors: set[str] = set()
         self.links: list[str] = []
         self.loaded: list[str] = []
-        """Those that a browser fetches at once."""
+        """The links that a browser fetches at once."""
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -29,13 +29,13 @@ class _Page(HTMLParser):
 
 
 def broken(site: Path) -> list[str]:
-    """A line for each link to a file or an anchor that is not there, and for each thing that a
-    page fetches from another site. Links to pages of other sites are not followed."""
+    """A line for each link to a missing file or anchor, and for each resource that a page fetches
+    from another site. Links to pages of other sites are not followed."""
     pages = {it: _Page(it.read_text(encoding="utf-8")) for it in site.rglob("*.html")}
     return sorted(
         f"{path.relative_to(site)}: {problem}"
         for path, page in pages.items()
-        if path.name != "404.html"  # its links are those of a server's root
+        if path.name != "404.html"  # its links are relative to a server's root
         for problem in _broken(path, page, pages)
     )
 

@@ -1,4 +1,4 @@
-"""Which files become the site: the pages of the navigation, and what they link to."""
+"""The files of the site: the pages of the navigation, and what they link to."""
 
 import re
 import shutil
@@ -37,7 +37,7 @@ def links(page: str) -> Iterator[str]:
 
 
 def unlisted(given: Iterable[str]) -> list[str]:
-    """What is wrong with the links of pages: each page of ours that no entry of `nav` has."""
+    """A line for each page of ours that pages link to and no entry of `nav` has."""
     listed = [*given]
     return sorted(
         f"{page}: links to {it}, which is not in the navigation"

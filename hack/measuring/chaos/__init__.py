@@ -1,1 +1,1 @@
-"""What goes wrong: one module for each measurement of `hack/chaos`."""
+"""Faults: one module for each measurement of `hack/chaos`."""

@@ -20,7 +20,7 @@ Measured = tuple[float, float]
 """Seconds from the event to the publication, and to the answer."""
 
 Memory = tuple[float, float]
-"""Envoy's, in MiB: before the changes, and after them."""
+"""Envoy's memory in MiB, before and after the changes."""
 
 
 @measures("one-route-edit")

@@ -1,4 +1,4 @@
-"""Things that keep changing: what that costs, and that memory does not grow."""
+"""Objects that keep changing: the cost of that, and that memory does not grow."""
 
 import asyncio
 import itertools
@@ -74,7 +74,7 @@ async def _churned(seconds: int, chance: Random) -> tuple[tuple[float, float], f
 async def _turned(
     it: Site[Fed], of: World, service: int, is_turned: bool, connection: Connection, number: int
 ) -> list[float]:
-    """Moves a Service to the other backend; the lag, if this is one to be awaited."""
+    """Moves a Service to the other backend; returns the lag, if this change is to be awaited."""
     backend = (service + is_turned) % 2
     took = await it.change([of.slice(service, [of.backends[backend]])])
     if number % 100:

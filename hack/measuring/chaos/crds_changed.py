@@ -1,8 +1,8 @@
 """The CRDs of the Gateway API are replaced by those of the next release, and back, under load.
 
-An operator, an instance of two replicas and two Envoys as pods, a real API server. Requests at a
-steady rate over kept connections must not notice that each of the CRDs is another one. A change is
-over when the GatewayClass tells the features of the new release.
+There are an operator, an instance of two replicas and two Envoys as pods, and a real API server. No
+request at a steady rate over kept connections may fail while each of the CRDs is replaced. A change
+is over when the status of the GatewayClass lists the features of the new release.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ REQUESTS = 50_000
 ENVOYS = 2
 CHANNELS = ("standard", "experimental")
 _FEATURES = {"v1.7.0": "HTTPRouteRetryCodes", "v1.6.1": "GatewayInfrastructurePropagation"}
-"""What a class has in one release alone, in both channels."""
+"""By release: a feature of a GatewayClass that only this release has, in both channels."""
 
 
 @measures(NAME)

@@ -1,5 +1,5 @@
-"""What Envoys refuse of an EnvoyConfig, on many of them under load: how long until all are back;
-and what they are sent while nothing changes."""
+"""Changes of an EnvoyConfig that Envoys refuse, on many Envoys under load: the time until all are
+rolled back; and what is sent while nothing changes."""
 
 import asyncio
 import sys
@@ -61,7 +61,7 @@ def envoyconfig_idle(options: Options) -> Iterator[Figure]:
 
 async def _idle(envoys: int, scripted: int, seconds: int) -> tuple[int, int]:
     async with _running(envoys, scripted) as (plane, _):
-        await asyncio.sleep(5)  # removals have their time
+        await asyncio.sleep(5)  # until removals are over
         before = plane.sent
         await asyncio.sleep(seconds)
         idle = plane.sent
@@ -80,7 +80,7 @@ class _Row:
 
 
 class _NodeEnvoy(Envoy):
-    """One that is configured by its node ID."""
+    """An Envoy that is configured by its node ID."""
 
     def configure(self, control_plane: Path) -> None:
         settings = bootstrap.Settings(
@@ -106,22 +106,22 @@ class _Plane:
         self.reset("0")
 
     def reset(self, version: str) -> None:
-        """Goes back to what is good."""
+        """Goes back to the valid configuration."""
         self.written = Written(self.text)
         self.written.version(version)
 
     def save(self) -> None:
-        """As a user would."""
+        """Saves the EnvoyConfig, as a user would."""
         self.instance.take(world.batch(self.written.document))
 
     @property
     def sent(self) -> int:
-        """How many responses there were until now."""
+        """How many responses have been sent until now."""
         counts = self.server.by_node[EDGE].counts
         return sum(count for (what, _), count in counts.items() if what == "sent")
 
     def is_on_all(self, state: str, number: int) -> bool:
-        """Whether so many Envoys have accepted all that is served in this state."""
+        """Whether this many Envoys have accepted all that is served in this state."""
         choice = self.instance.controller.engine.answer(revisions.choice, KEY)
         fleet = self.server.by_node.get(EDGE)
         if choice is None or choice.state != state or fleet is None:
@@ -133,7 +133,7 @@ class _Plane:
         return edition == choice.edition and is_settled and len(fleet.envoys) == number
 
     async def until(self, state: str, number: int) -> None:
-        """Waits for that."""
+        """Waits until `is_on_all`."""
         async with asyncio.timeout(PATIENCE):
             while not self.is_on_all(state, number):
                 await asyncio.sleep(0.005)

@@ -72,7 +72,7 @@ async def _changed(it: Site[Fed], seconds: int, clusters: int, found: dict[str, 
 
 
 async def _reached(envoy: Envoy, seconds: int) -> int:
-    """How many clusters have the new timeout; none while there are others, too."""
+    """How many clusters have the new timeout; 0 while any cluster has another one."""
     dump: dict[str, Any] = json.loads(await envoy.page("/config_dump", **ASKED))
     found = [it["cluster"].get("connect_timeout") for it in dump.get("configs", ())]
     return len(found) if set(found) == {f"{seconds}s"} else 0

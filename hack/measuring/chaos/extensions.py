@@ -1,12 +1,12 @@
 """An extension with all four hooks fails in every way, under load and changes.
 
-It guards a path of each host. While it hangs, is dead, answers garbage, 5 MB, what belongs to
-others, or something else each time, and while the control plane is started again without it, no
-request may be lost and no guarded one let through. What was edited meanwhile is served soon after
-it is back. After answers for others it comes back as another process, as a mended one does: on one
-connection what has been answered is not asked again. The control
-plane is killed when it has written its answers down, which it does every second, and before
-anything is edited: the last good state of a host is not kept over a restart, only answers are.
+It guards a path of each host. While it hangs, is dead, replies with garbage, with 5 MB, with
+resources of others, or differently each time, and while the control plane restarts without it, no
+request may be lost and no guarded one let through. Edits made meanwhile are served soon after it is
+back. After replies with resources of others it comes back as another process, as a repaired one
+would, because answered calls are not repeated on one connection. The control plane is killed after
+it has saved the replies, which it does every second, and before any edit: a restart keeps only
+replies, not the last good state of a host.
 """
 
 import asyncio
@@ -43,13 +43,13 @@ FAULTS = (*(it for it in SCRIPTS if it != GOOD), DIES, RESTART)
 
 @dataclass(slots=True)
 class Seen:
-    """What came of all faults."""
+    """The outcomes of all faults."""
 
     faults: Counter[str] = field(default_factory=Counter)
     back: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     """By the fault: seconds from the return of the extension until all edits are served."""
     pushed: int = 0
-    """Hosts that nobody edited, served with another answer."""
+    """How many hosts were served with another reply although nobody edited them."""
 
 
 @measures(NAME)
@@ -112,7 +112,7 @@ async def _loaded(
 
 
 async def _one(site: Site[Fed], server: Guarding, fault: str, chance: Random, seen: Seen) -> None:
-    """A fault, some edits, and the return; each edit is served in the end."""
+    """Causes a fault, edits hosts, and ends the fault; each edit has to be served in the end."""
     edited, other = chance.sample(range(LEFT_ALONE, HOSTS), EDITS), chance.randrange(LEFT_ALONE)
     if fault in (DIES, RESTART):
         await server.end()
@@ -139,7 +139,7 @@ async def _one(site: Site[Fed], server: Guarding, fault: str, chance: Random, se
 
 
 async def _tag(site: Site[Fed], number: int) -> str:
-    """What tells of the answer about a host."""
+    """The value of the header that shows which reply of the extension is served for a host."""
     return (await site.answer(Request(world.fqdn(number)))).headers["x-tag"]
 
 
@@ -157,7 +157,7 @@ def _configuration(server: Guarding) -> Document:
 
 
 def _route() -> list[Document]:
-    """A host of the Gateway API, whose guarded path is closed by an object of the extension."""
+    """A host of the Gateway API; an object of the extension closes its guarded path."""
     route = world.http_route(1, 0, CALLED, GUARDED)
     reference = {key: KIND[key] for key in ("group", "kind")} | {"name": "one"}
     route["spec"]["rules"][0]["filters"] = [{"type": "ExtensionRef", "extensionRef": reference}]

@@ -1,8 +1,8 @@
-"""Generated configurations against a real Envoy: whatever we accept, it must accept.
+"""Generated configurations on a real Envoy, which must accept whatever we accept.
 
-Random objects of every kind, in a world so small that they keep meeting one another; in some of
-them a random text is replaced by one that parsers stumble over. Each is published, and Envoy must
-have answered before the next one is. A refusal is a fault of ours: it is printed with its seed.
+Random objects of every kind, in a world so small that they often affect one another; in some, a
+random text is replaced by one that is hard to parse. Each is published, and Envoy must have
+answered before the next one. A refusal is a bug of ours, and printed with its seed.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ async def _run(number: int, options: Options) -> tuple[int, int]:
 
 
 async def answered(fleet: Fleet) -> None:
-    """Waits until Envoy has said yes or no to everything that it was sent."""
+    """Waits until Envoy has accepted or refused everything that it was sent."""
     async with asyncio.timeout(30):
         while not fleet.acceptance.is_settled:
             await asyncio.sleep(0.0005)
@@ -88,7 +88,7 @@ def spoil(chance: Random, document: dict[str, Any]) -> None:
 
 
 def _texts(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place of a text in a document."""
+    """The place of every text in a document."""
     pairs = value.items() if isinstance(value, dict) else enumerate(value)
     for key, it in list(pairs):
         if isinstance(it, str):

@@ -1,8 +1,8 @@
-"""Generated filters of Envoy Gateway, through a real Envoy: whatever we accept, it must accept.
+"""Generated filters of Envoy Gateway on a real Envoy, which must accept whatever we accept.
 
-Each is published with a route that names it, and Envoy must have answered before the next one is.
-What a rate limit service is told is read as ours reads it. A refusal is a fault of ours: it is
-noted with what was generated.
+Each is published with a route that names it, and Envoy must have answered before the next one. The
+configuration of a rate limit service is read as our service reads it. A refusal is a bug of ours,
+and noted with the generated filter.
 """
 
 import asyncio
@@ -34,15 +34,15 @@ NAME = "generated-filters"
 
 
 class Found(NamedTuple):
-    """What became of the generated filters."""
+    """The outcomes of the generated filters."""
 
     published: int = 0
     served: int = 0
-    """With a route of which nothing is told to be wrong."""
+    """How many were served, with a route without problems."""
     misread: int = 0
-    """What the rate limit service refuses."""
+    """How many the rate limit service refused."""
     refused: int = 0
-    """What Envoy refuses."""
+    """How many Envoy refused."""
 
 
 @measures(NAME)
@@ -52,14 +52,14 @@ def generated_filters(options: Options) -> Iterator[Figure]:
     found = asyncio.run(run(number, options))
     yield Figure("filters generated", number, "")
     yield Figure("of these accepted by us and published", found.published, "")
-    # Some are wrong by themselves, and many have a neighbour that is.
+    # Some are invalid themselves, and many are beside an invalid one.
     yield Figure("of these without a fault", found.served, "", number // 5, at_least=True)
     yield Figure("refused by Envoy", found.refused, "", 0)
     yield Figure("refused by the rate limit service", found.misread, "", 0)
 
 
 async def run(number: int, options: Options) -> Found:
-    """Publishes so many filters, one after the other."""
+    """Publishes a number of filters, one after the other."""
     chance, found = options.random(NAME), Found()
     async with served.serving(Local, World(0, 1), filtered.gateway()) as site:
         _prepare(site)
@@ -81,7 +81,7 @@ async def run(number: int, options: Options) -> Found:
 
 
 def _prepare(site: Site[Local]) -> None:
-    """The rate limit service is enabled, and the key sets of all servers are known."""
+    """Enables the rate limit service, and provides the key sets of all servers."""
     engine = site.control.instance.controller.engine
     engine.write(counting.SOCKET, (), counting.SOCKET_NAME)
     for uri in filters.URIS:
@@ -98,7 +98,7 @@ def _documents(chance: Random) -> list[Document]:
 
 
 async def _publish(site: Site[Local], documents: list[Document]) -> Event | None:
-    """The route that was published; None if we did not take the filter or the route."""
+    """The route that was published; None if we refused the filter or the route."""
     events: list[Event] = []
     for it in map(decode, documents):
         if not isinstance(it, Decoded) or it.object is None:
@@ -116,13 +116,13 @@ _RULES: dict[str, Query[NamespacedName, Rules]] = {
 
 
 def _is_whole(site: Site[Local], route: Event) -> bool:
-    """Whether nothing is wrong with a route, nor with a filter that it names."""
+    """Whether a route and the filters that it names have no problems."""
     found = site.control.instance.controller.engine.answer(_RULES[route.kind.kind], route.key)
     return found is not None and not found.problems
 
 
 def _is_misread(site: Site[Local]) -> bool:
-    """Whether the rate limit service does not understand what it is told."""
+    """Whether the rate limit service does not understand its configuration."""
     resource = site.control.instance.server.fleet(counting.FLEET).store.resource(names.LIMITS)
     try:
         limits.read([resource.body()] if resource is not None else [])

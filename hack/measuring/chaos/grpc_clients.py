@@ -1,4 +1,4 @@
-"""gRPC clients of two control planes: what is lost while these and servers come and go."""
+"""gRPC clients of two control planes: calls that are lost while these and servers come and go."""
 
 import asyncio
 from collections import Counter
@@ -23,10 +23,10 @@ from tests.testbed.measuring import Options, measures
 from tests.testbed.ports import free_ports
 
 PRE_STOP, GRACE = 1.0, 5.0
-"""Seconds that a pod waits before it ends, for a client acknowledges endpoints a moment before it
-uses them; and seconds that calls have to end."""
+"""Seconds that a pod waits before it ends, since a client acknowledges endpoints a moment before it
+uses them; and seconds in which open calls have to end."""
 CLIENTS = 2
-"""Processes; each calls the Service of either plane."""
+"""The number of client processes; each calls the Service of either plane."""
 TARGETS = ("xds://a.example/echo.shop", "xds://b.example/echo.shop")
 
 
@@ -58,7 +58,7 @@ class _Found:
 
 @dataclass(slots=True)
 class _World:
-    """Servers in turn, of which one takes the calls."""
+    """Servers that replace one another; one at a time takes the calls."""
 
     servers: Peer
     ports: tuple[int, ...]
@@ -69,7 +69,8 @@ class _World:
         return self.ports[self.turn % len(self.ports)]
 
     async def replace(self, *planes: Plane) -> None:
-        """Another server takes over: it is told first, and the old one ends when all know."""
+        """Lets another server take over: its endpoint is published before the old one is removed,
+        and the old server ends when all planes have settled."""
         before, self.turn = self.port, self.turn + 1
         await asyncio.to_thread(self.servers.serve, (str(self.port), self.port))
         for gone in ((), (endpoints("echo", before),)):
@@ -121,8 +122,8 @@ async def _settled(of: Plane) -> None:
 
 
 async def _returned(of: Plane) -> None:
-    """Waits until every client has come back: while a plane is away, servers stay where they are,
-    for nobody tells its clients."""
+    """Waits until every client has reconnected. While a plane is away, no server is replaced,
+    because its clients would not learn of that."""
 
     def is_so() -> bool:
         asked = [it for it in of.streams if ENDPOINTS in it.subscriptions]

@@ -1,4 +1,4 @@
-"""An idle stream for ten minutes: it must still be the same stream."""
+"""A stream is idle for ten minutes: afterwards it must still be the same stream."""
 
 import asyncio
 from collections.abc import Iterator

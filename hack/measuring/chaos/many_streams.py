@@ -1,4 +1,4 @@
-"""A thousand Envoys on one control plane: a change for all of them, and all of them coming back."""
+"""A thousand Envoys on one control plane: a change for all of them, and a reconnect of all."""
 
 import asyncio
 import tempfile

@@ -1,8 +1,8 @@
 """Each right of the operator is taken away, on a real API server, and given back.
 
-An operator provisions an instance and removes it. Where it lacks a right it has to say so, in the
-status of the configuration or in its log, and to finish once it has the right. Its parts are the
-real ones, in this process.
+An operator provisions an instance and removes it. If it lacks a right, it has to report that in the
+status of the ContourConfiguration or in its log, and to finish once it has the right. Its parts are
+the real ones, in this process.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ async def _without(cluster: Cluster, folder: Path, right: Right) -> Outcome:
         is_missed = not await _lives(rig, owner, words, is_lesser=True)
         was_told = words.are_told
         await asyncio.to_thread(cluster.apply, _role(rig.home, _rules()))
-        await _turns(rig, owner, words, is_lesser=False)  # the end of what was deleted
+        await _turns(rig, owner, words, is_lesser=False)  # completes the deletion
         is_finished = await _lives(rig, owner, words, is_lesser=False)
     return Outcome(right, is_missed, was_told, is_finished)
 
@@ -101,22 +101,22 @@ def _role(home: str, rules: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 _NOT_HELD = "attempting to grant RBAC permissions not currently held"
-"""What the API server says to those that bind a role whose rights they do not have."""
+"""The API server's message to a user who binds a role with rights that the user lacks."""
 
 
 class _Words:
-    """What is told while a right is missing."""
+    """The messages while a right is missing."""
 
     def __init__(self, right: Right, home: str) -> None:
         self._right, self._home = right, home
         self.log: Sequence[str] = ()
         self.raised: list[str] = []
-        """By reconciliations, which the operator logs."""
+        """Errors of reconciliations, which the operator logs."""
         self.in_status: list[str] = []
 
     @property
     def are_told(self) -> bool:
-        """The right is named."""
+        """Whether a message names the right."""
         of_log = [it for it in self.log if self._home in it]
         return any(map(self._is_told, [*of_log, *self.raised, *self.in_status]))
 
@@ -130,7 +130,7 @@ class _Words:
 
 
 async def _lives(rig: Rig, owner: Owner, words: _Words, *, is_lesser: bool) -> bool:
-    """An instance is made and removed; whether that came to its end."""
+    """Creates and removes an instance; returns whether both were completed."""
     await asyncio.to_thread(rig.configure, **_SPEC)
     made = await _turns(rig, owner, words, is_lesser=is_lesser)
     await asyncio.to_thread(rig.cluster.delete, rig.configuration())
@@ -141,7 +141,7 @@ async def _lives(rig: Rig, owner: Owner, words: _Words, *, is_lesser: bool) -> b
 
 
 async def _turns(rig: Rig, owner: Owner, words: _Words, *, is_lesser: bool) -> bool:
-    """An operator is at work until nothing is left, or until it has told what it lacks."""
+    """Runs an operator until nothing is left to do, or until it has reported the missing right."""
     async with Client(kubeconfig.Kubeconfig(rig.access()), "lesser") as client:
         followed = children.followed(client, lambda _: None)
         following = asyncio.ensure_future(followed.run())

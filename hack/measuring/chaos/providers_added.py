@@ -1,9 +1,9 @@
-"""Providers of tokens are added while the server of another tenant's keys is down.
+"""Token providers are added while the JWKS server of another tenant is down.
 
-Envoy fetches no keys itself, because each change of its JWT filter would drop all that it has, and
-a valid token would be answered 401 until they were fetched again. So requests with a valid token
-go on over connections that stay open, a batch after each provider, and each has to get 200. A
-connection that ends is a failure, too: a drained listener would end it.
+Envoy itself must not fetch keys, because each change of its JWT filter would drop them, and a valid
+token would be answered with 401 until they were fetched again. So a batch of requests with a valid
+token follows each provider, over connections that stay open, and each has to get 200. A connection
+that ends is a failure, too, because a drained listener would end it.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ async def _run(added: int, chance: Random) -> int:
 
 
 def _added(folder: Path, added: int, backend: int, chance: Random) -> int:
-    """What Envoy counts more of changed listeners and drained connections."""
+    """The increase of Envoy's counters of changed listeners and drained connections."""
     with providers.serving(folder, added, str(backend)) as it:
         before = providers.listeners(it)
         rush = Rush(it.ports["http"], providers.HOSTS, chance, providers.bearer())

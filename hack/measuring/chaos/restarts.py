@@ -1,7 +1,7 @@
 """The control plane is killed and started again, under load, with 1,000 hosts.
 
-While it is away a host is edited; an answer that shows the edit proves that Envoy is in sync with
-the new process. Requests and lasting responses must not notice any of it.
+A host is edited while it is away; an answer that shows the edit proves that Envoy is in sync with
+the new process. Requests and long responses must not be affected.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ HOSTS, RATE = 1_000, 300
 
 @dataclass(slots=True)
 class Seen:
-    """Of every restart: seconds from the kill to the open port, and from that to the sync."""
+    """For each restart: seconds from the kill to the open port, and from that to the sync."""
 
     opened: list[float] = field(default_factory=list)
     synced: list[float] = field(default_factory=list)

@@ -1,8 +1,8 @@
-"""Each right with which fleets are kept is taken away, on a real API server, and given back.
+"""Each right that is needed to manage fleets is taken away, on a real API server, and given back.
 
-A leader makes a DaemonSet of Envoys and all that belongs to it, changes it, makes a Deployment of
-it, and ends it. Where it lacks a right it has to say so, and to finish within the time of a retry
-once it has the right. A right without which nothing is missed is not to be granted.
+A leader makes a DaemonSet of Envoys with all its objects, changes it, turns it into a Deployment,
+and removes it. If it lacks a right, it has to report that, and to finish within the time of a retry
+once it has the right. A right without which everything works must not be granted.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from tests.testbed.measuring import Options, measures
 
 NAME = "rights-taken-away"
 SECONDS = 90.0
-"""For each step of a life."""
+"""The limit for each step."""
 _RULES = [
     *rights.at_home("leader-elect", watches_everything=True),
     *rights.of_gateways(),
@@ -54,11 +54,11 @@ _KINDS = {
     "poddisruptionbudgets",
     "networkpolicies",
 }
-"""Of the objects of a fleet; what else a leader may is for other work."""
+"""The resources of a fleet's objects; a leader's other rights are for other tasks."""
 
 
 Step = tuple[Fleet | None, set[str]]
-"""What a fleet is to be, and the kinds that there are of it then."""
+"""The desired fleet, and the kinds of objects that it has then."""
 
 
 @measures(NAME)
@@ -100,7 +100,7 @@ class _OfAGateway(Rig):
     """The fleet of one Gateway, or none."""
 
     def want(self, fleet: Fleet | None) -> None:
-        """It is to be so, or not to be any more."""
+        """Sets the desired fleet; None removes it."""
         gateway = NamespacedName(self.namespace, "a")
         own = fleet and replace(fleet, gateway=gateway, gateway_class="ours")
         self.wanted = {"a": own} if own else {}
@@ -111,7 +111,7 @@ class _OfAGateway(Rig):
         return Reach((self.namespace,), with_secrets=True)
 
     def kinds(self) -> set[str]:
-        """Of the objects that there are of it."""
+        """The kinds of the fleet's existing objects."""
         found = set()
         for kind in VERSIONS:
             with suppress(RefusedError):
@@ -121,9 +121,10 @@ class _OfAGateway(Rig):
 
 
 async def _lives(rig: _OfAGateway, is_over: Callable[[], bool], life: Sequence[Step]) -> bool:
-    """The life of a fleet, in which everything is made, changed and removed; whether it ended.
+    """Takes a fleet through all steps, in which everything is made, changed and removed; returns
+    whether they were completed.
 
-    There are no nodes: a DaemonSet is always available, a Deployment if it is to have no pods.
+    There are no nodes: a DaemonSet is always available, a Deployment if it has 0 replicas.
     """
     for fleet, kinds in life:
         rig.want(fleet)

@@ -1,8 +1,9 @@
 """F71, F72, F74: Envoys and control planes are replaced under load, as pods from our manifests.
 
-An operator, an instance of two replicas, a fleet of three Envoys behind a balancer that learns of
-endpoints a second late. Requests at a steady rate over kept connections, and responses that last 8
-seconds, must not notice that every one of these pods is replaced, by a restart or by a new release.
+There are an operator, an instance of two replicas, and a fleet of three Envoys behind a load
+balancer that learns of endpoints a second late. No request at a steady rate over kept connections,
+and no response that lasts 8 seconds, may fail while each of these pods is replaced, by a restart or
+by a new release.
 """
 
 import asyncio
@@ -38,7 +39,7 @@ ASKED = [
 ]
 
 Replacement = Callable[[Instance, int], None]
-"""Replaces pods, for the so-manieth time; returns when that is over."""
+"""Replaces pods, given the number of this time; returns when that is over."""
 
 
 @measures("rolling-restarts")
@@ -96,7 +97,7 @@ async def _loaded(
 async def _load(instance: Instance) -> AsyncIterator[tuple[Tally, Lasting]]:
     load = Load(80, ASKED, RATE, address=instance.address)
     target = Target(80, "shop.example.com", address=instance.address)
-    # No WebSocket: a drain waits for it as long as it may.
+    # No WebSocket, because a drain would wait for it as long as possible.
     async with load.running() as tally, longlived.running(target, sockets=0) as lasting:
         yield tally, lasting
 
@@ -108,7 +109,7 @@ def _restart(instance: Instance, _: int) -> None:
 
 
 def _upgrade(instance: Instance, number: int) -> None:
-    """To a release of another name; the programs are the same."""
+    """Upgrades to a release of another name, with the same programs."""
     site, tag = instance.site, f"0.1.0-next{number}"
     contour, envoy = f"contour-ingress:{tag}", f"docker.io/envoyproxy/envoy:{tag}"
     text = (MANIFESTS / "operator.yaml").read_text().replace("contour-ingress:0.1.0", contour)

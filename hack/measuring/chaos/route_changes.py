@@ -1,7 +1,7 @@
-"""Routes changed in every way that moves traffic, under load: no request may be lost.
+"""Routes are changed in every way that moves traffic, under load: no request may be lost.
 
-Backends flip, response headers change, Services are renamed, weights are turned round. Each change
-is proved by an answer that only the new configuration can give, before the next one is made.
+Backends flip, response headers change, Services are renamed, weights are swapped. Before the next
+change, an answer that only the new configuration can give proves that a change is served.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ SLOWEST_RATE = 500
 
 
 class Change(NamedTuple):
-    """What is written and removed at one moment, and how an answer shows it."""
+    """The objects that are written and removed at one moment, and how an answer shows it."""
 
     put: list[Document]
     gone: list[Document]
@@ -46,7 +46,7 @@ class Host:
     header: str = "0"
 
     def documents(self) -> list[Document]:
-        """All that there is of it."""
+        """All its objects."""
         return [*self._services(), self.proxy()]
 
     def proxy(self) -> Document:
@@ -62,22 +62,22 @@ class Host:
         return made
 
     def flip(self, _: int) -> Change:
-        """The route goes to the other Service."""
+        """Points the route to the other Service."""
         self.services = (self.services[1], self.services[0])
         return Change([self.proxy()], [], self._is_backend())
 
     def swap(self, _: int) -> Change:
-        """The weights change places."""
+        """Swaps the weights."""
         self.weights = (self.weights[1], self.weights[0])
         return Change([self.proxy()], [], self._is_backend())
 
     def edit(self, number: int) -> Change:
-        """The response gets another header."""
+        """Sets another response header."""
         self.header = str(number)
         return Change([self.proxy()], [], lambda it: it.headers.get("x-edit") == str(number))
 
     def rename(self, number: int) -> Change:
-        """Both Services are gone; others take their places, on other backends."""
+        """Replaces both Services with new ones, on other backends."""
         gone = self._services()
         first, second = (1_000 * number + (it + 1) % 1_000 for it in self.services)
         self.services = (first, second)
@@ -136,7 +136,7 @@ def route_changes(options: Options) -> Iterator[Figure]:
 
 
 class Run(NamedTuple):
-    """What came of it."""
+    """The outcomes of a run."""
 
     load: Load
     lasting: Lasting

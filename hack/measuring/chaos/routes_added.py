@@ -1,8 +1,8 @@
-"""Routes added one by one: the time from the event to the first answer, and nothing in between.
+"""Routes are added one by one: the time from the event to the first answer, and no wrong answer.
 
-The public benchmark of the Gateway API asks the same: each route has a host of its own, which is
-probed from before its event on. A probe may see 404 and then 200, and nothing else; meanwhile,
-load on the hosts that were there already must get 200.
+The public benchmark of the Gateway API measures the same: each route has a host of its own, which
+is probed from before the event on. A probe may get 404 and then 200, and nothing else; meanwhile,
+requests to the existing hosts must get 200.
 """
 
 import asyncio

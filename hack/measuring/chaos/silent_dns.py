@@ -1,8 +1,8 @@
-"""One tenant's Services name a DNS server that never answers; everybody else must not notice.
+"""The names of one tenant's Services are never resolved; other tenants must not be affected.
 
-Envoy withholds its acknowledgement of clusters while any of them resolves. Here it resolves with a
-server of ours that hears and says nothing, for as long as the run lasts. That takes a view of
-`/etc/resolv.conf` of its own, and so the rights of root.
+Envoy withholds its acknowledgement of clusters while it resolves names of any of them. Here it uses
+a DNS server of ours that never answers during the run. That needs an `/etc/resolv.conf` of its own,
+and therefore root.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ NAME = "silent-dns"
 HOSTS, TENANTS = 100, 20
 ADDRESS = "127.0.0.53"
 ADDED_DELAY = 5.0
-"""What counts as no added delay, in milliseconds of the median: less than one turn of Envoy's."""
+"""The median delay that counts as none, in milliseconds: less than one turn of Envoy's."""
 
 
 @measures(NAME)
@@ -64,7 +64,7 @@ async def _run(times: int) -> tuple[Spread, Spread, int, Tally]:
 
 
 async def _added(it: Site[Fed], of: World, number: int) -> float:
-    """A host with a Service of its own, and so with a cluster of its own."""
+    """Adds a host with a Service, and therefore a cluster, of its own."""
     root, child = of.host(number)
     for document in (root, child):
         for route in document["spec"]["routes"]:
@@ -79,7 +79,7 @@ async def _added(it: Site[Fed], of: World, number: int) -> float:
 
 
 def _tenant(number: int) -> tuple[Document, Document]:
-    """A Service whose name nobody answers for, and a host that uses it."""
+    """A Service whose name is never resolved, and a host that uses it."""
     metadata = {"name": f"silent-{number}", "namespace": "tenant"}
     name = f"silent-{number}.example.org"
     service = {"type": "ExternalName", "externalName": name, "ports": [{"port": 80}]}

@@ -1,9 +1,9 @@
-"""Objects whose statuses a leader writes: one of each kind, and what they are for or belong to."""
+"""Objects whose statuses a leader writes: one of each kind, and the objects that they refer to."""
 
 from collections.abc import Mapping
 
 ADDRESS = "192.0.2.7"
-"""Where Envoys are said to be reached."""
+"""The address that statuses report for Envoys."""
 
 _GATEWAY_API = "gateway.networking.k8s.io"
 _EXPERIMENTAL = "gateway.networking.x-k8s.io/v1alpha1"
@@ -33,7 +33,7 @@ EXTENSION_POLICIES = {
         ],
     },
 }
-"""A CRD of the kind of Envoy Gateway that is read and has none of ours: it takes everything."""
+"""A CRD, without a real schema, of the Envoy Gateway kind that we read but have no CRD of."""
 
 BASE = f"""
 apiVersion: projectcontour.io/v1alpha1
@@ -90,7 +90,7 @@ spec:
 
 
 def other(kind: str, name: str) -> str:
-    """One more HTTPProxy or TLSCertificateDelegation, which does not depend on anything."""
+    """One more HTTPProxy or TLSCertificateDelegation, which depends on nothing else."""
     specs = {
         "HTTPProxy": f"{{virtualhost: {{fqdn: {name}.example.com}}}}",
         "TLSCertificateDelegation": "{delegations: [{secretName: a, targetNamespaces: [b]}]}",
@@ -209,4 +209,4 @@ MADE: Mapping[str, str] = {
         "EnvoyExtensionPolicy", 'lua: [{type: Inline, inline: "-- nothing"}]'
     ),
 }
-"""By kind: what is to be written so that it gets a status."""
+"""By kind: the objects to write so that one of this kind gets a status."""

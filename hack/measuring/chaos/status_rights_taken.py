@@ -1,9 +1,9 @@
-"""Each right to write statuses is taken away from a leader at work, and given back.
+"""Each right to write statuses is taken away from a working leader, and given back.
 
-`contour serve` on a real API server, with all that the shipped roles give it but one right. Then
-somebody makes an object of that kind. What is missing has to be told in the log, the status has to
-stay as it was and those of other kinds have to be written; with the right back, it has to be
-written without a restart, by a retry. A right without which nothing is missed is not to be granted.
+`contour serve` runs on a real API server with all rights of the shipped roles but one, and a user
+makes an object of that kind. The log has to name the missing right, the status has to stay as it
+was, and statuses of other kinds have to be written. With the right back, it has to be written
+without a restart, by a retry. A right without which everything works must not be granted.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from tests.testbed.replicas import NAMESPACE, Replica
 
 NAME = "status-rights-taken-away"
 SECONDS = 90.0
-"""In which a status has to be there, or its lack told: longer than the longest pause of a retry."""
+"""The limit for a status or the report of its lack: more than the longest pause between retries."""
 _ROLE = f"{NAMESPACE}-contour"
 _KINDS = {it.plural: it for it in kinds.KINDS.values()}
 _RULES = [
@@ -81,20 +81,20 @@ async def _leading() -> AsyncIterator["_Leader"]:
 
 @dataclass(slots=True)
 class _Leader:
-    """A replica that leads, and what a user does meanwhile."""
+    """A replica that leads, and the writes of a user."""
 
     ground: site.Ground
     replica: Replica
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def write(self, text: str) -> None:
-        """As a user would."""
+        """Applies objects, as a user would."""
         for it in yaml.safe_load_all(text):
             it["metadata"].setdefault("namespace", NAMESPACE)
             self.ground.cluster.apply(it)
 
     def without(self, right: Right) -> Outcome:
-        """What comes of it."""
+        """Takes the right away and gives it back; returns the outcome."""
         kind = _KINDS[right.resource.removesuffix("/status")]
         before = self._statuses(kind)
         known = self.replica.log.stat().st_size
@@ -119,14 +119,14 @@ class _Leader:
         return Outcome(right, is_missed, was_told, others_go_on and _until(is_written))
 
     def _others(self, kind: kinds.Kind) -> bool:
-        """Whether a status of another kind is written meanwhile."""
+        """Whether statuses of another kind are still written."""
         name = f"other-{next(self._numbers)}"
         other = _KINDS[_PROXIES if kind.plural == _DELEGATIONS else _DELEGATIONS]
         self.write(status_objects.other(other.kind, name))
         return _until(lambda: _is_ours(self._statuses(other).get(name, {})))
 
     def _grant(self, rules: Sequence[Any], right: Right, *, is_allowed: bool) -> None:
-        """Returns when the API server acts by it."""
+        """Sets the rules of the role; returns when the API server applies them."""
         cluster = self.ground.cluster
         role = {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole", "metadata": {"name": _ROLE}}
         cluster.apply(role | {"rules": [*rules]})
@@ -147,7 +147,7 @@ class _Leader:
         assert _until(is_so), f"{right} is not {'given' if is_allowed else 'taken'}"
 
     def _statuses(self, kind: kinds.Kind) -> dict[str, Any]:
-        """Those of all objects of a kind, by name, with the generation that they are of."""
+        """The statuses of all objects of a kind, by name, with the object's generation."""
         path = f"/apis/{kind.group}/{kind.versions[0]}/{kind.plural}"
         with suppress(RefusedError):
             return {
@@ -161,8 +161,8 @@ class _Leader:
 
 
 def _is_ours(status: dict[str, Any]) -> bool:
-    """Whether we have said something of the newest generation, or what needs none: where a host is
-    reached, that a revision is served."""
+    """Whether we wrote it: it has our condition for the newest generation, our address, or the
+    reason of a published revision."""
     text = json.dumps(status)
     said = (
         f'"observedGeneration": {status.get("generation")}',
@@ -173,7 +173,7 @@ def _is_ours(status: dict[str, Any]) -> bool:
 
 
 def _until(is_so: Callable[[], bool]) -> bool:
-    """Asks again and again; whether it came."""
+    """Polls a condition; returns whether it held in time."""
     start = time.monotonic()
     while time.monotonic() - start < SECONDS:
         if is_so():

@@ -1,9 +1,9 @@
-"""A tenant who edits the TLS of his hosts all the time: nobody else may notice, nor Envoy fill up.
+"""A tenant edits the TLS of some hosts all the time: this may not affect others nor fill Envoy up.
 
-Ten edits a second, by turns the name of a host and the versions of TLS of another one. Envoy keeps
-what a changed listener replaces until the drain time is over, which is the product's here. Others
-add a TLS host now and then, and nobody waits long for that; what lasts on hosts that are not edited
-is not cut, and what lasts on the edited one is not cut before the drain time.
+Ten edits a second change the name of a host and the TLS versions of another one by turns. Envoy
+keeps the replaced parts of a listener until the drain time is over, which is the product's here.
+Other tenants add a TLS host now and then, and must not wait long for it. Long connections to hosts
+that are not edited must not be cut, nor those to the edited one before the drain time.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ MAY_BE = frozenset({probe.NO_CONNECTION, 404, 421})
 
 @dataclass
 class Run:
-    """What was seen."""
+    """The observations of a run."""
 
     seconds: float
     before: float = 0.0  # MiB
@@ -96,7 +96,7 @@ async def _edit(it: Site[Fed], of: World, run: Run, until: float, turn: asyncio.
 
 
 def _edited(of: World, number: int) -> Document:
-    """A name that was never there, and versions of TLS by turns."""
+    """An edit: a new host name or other TLS versions, by turns."""
     if number % 2:
         root = of.root(RENAMED)
         root["spec"]["virtualhost"]["fqdn"] = f"renamed-{number}.example.com"
@@ -104,14 +104,14 @@ def _edited(of: World, number: int) -> Document:
         root = of.root(FLIPPED)
         version = "1.3" if number % 4 else "1.2"
         root["spec"]["virtualhost"]["tls"] = {
-            "secretName": f"cert-{FLIPPED}",  # which nobody else uses: each edit replaces a chain
+            "secretName": f"cert-{FLIPPED}",  # of no other host: each edit replaces a chain
             "minimumProtocolVersion": version,
         }
     return world.allow_websockets(root)
 
 
 async def _arrive(it: Site[Fed], of: World, run: Run, until: float, turn: asyncio.Lock) -> None:
-    """Somebody else adds a host."""
+    """Adds a host of another tenant."""
     number = HOSTS
     while time.monotonic() < until:
         name = world.fqdn(number)
@@ -130,7 +130,8 @@ def _put(of: World, number: int) -> Sequence[Document]:
 
 
 async def _hold(it: Site[Fed], run: Run, until: float) -> None:
-    """WebSockets on the edited host, one after the other, each for as long as Envoy lets it."""
+    """Holds WebSockets on the edited host, one after the other, each for as long as Envoy keeps
+    it."""
     while time.monotonic() + drain_time(DRAIN_SECONDS) + 5 < until or not run.held:
         target = Target(it.tls_port, world.fqdn(FLIPPED), tls=True)
         began = time.monotonic()
@@ -138,4 +139,4 @@ async def _hold(it: Site[Fed], run: Run, until: float) -> None:
             while not lasting.cut and time.monotonic() < until:
                 await asyncio.sleep(0.1)
         if not any("WebSocket" in found and "Handshake" in found for found in lasting.cut):
-            run.held.append(time.monotonic() - began)  # else: refused on the terms of before
+            run.held.append(time.monotonic() - began)  # else: refused by the old configuration

@@ -1,7 +1,7 @@
-"""TLS hosts added to a busy listener: nothing that lasts may be cut.
+"""TLS hosts are added to a busy listener: no long response may be cut.
 
-A listener that is replaced drains: its connections end after the drain time, which is 3 seconds
-here, where responses take 8. So every response that is complete proves that nothing was drained.
+A replaced listener drains: its connections end after the drain time, which is 3 seconds here, while
+responses take 8. So every complete response proves that nothing was drained.
 """
 
 import asyncio
@@ -75,7 +75,7 @@ async def _run() -> tuple[Load, Lasting, list[float]]:
 
 
 async def _added(it: Site[Fed], of: World, number: int) -> float:
-    """A host more; each fifth with a certificate of its own."""
+    """Adds a host; every fifth one has a certificate of its own."""
     root, child = of.host(HOSTS + number)
     put = [root, child]
     if number % 5 == 0:

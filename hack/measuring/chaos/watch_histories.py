@@ -1,6 +1,7 @@
 """Random histories of a collection on an API server that does everything wrong, against a model.
 
-F01 to F10 at once, by the thousand: what is told must equal what is there when the faults are over.
+F01 to F10 at once, in thousands of histories: what a client has in the end must equal what is there
+when the faults are over.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ def watch_histories(options: Options) -> Iterator[Figure]:
 
 
 async def _all(begins: range, end: int, options: Options) -> list[tuple[int, str]]:
-    """Most of a history is waiting, so several are lived side by side."""
+    """A history consists mostly of waiting, so several run side by side."""
     rest, found = iter(begins), []
 
     async def live() -> None:
@@ -42,7 +43,7 @@ async def _all(begins: range, end: int, options: Options) -> list[tuple[int, str
 
 
 async def _lived(first: int, count: int) -> tuple[int, str]:
-    """The steps that were taken, and what was wrong in the end."""
+    """Runs histories; returns the number of steps, and the divergences as text."""
     try:
         return sum((await histories.histories(count, first)).values()), ""
     except* histories.DivergenceError as errors:

@@ -1,8 +1,8 @@
-"""A real API server with an instance in it: what the figures of a cluster are measured on.
+"""A real API server with an instance, on which the figures of a cluster are measured.
 
-etcd, kube-apiserver, a replica with the rights that we ship, an Envoy, backends: all of them share
-the machine, so `Shares` tells how much of it each one took. Controllers of Kubernetes run only
-where a measurement needs one.
+etcd, kube-apiserver, a replica with the rights that we ship, an Envoy and backends share the
+machine, so `Shares` has how much of it each one took. Kubernetes controllers run only where a
+measurement needs one.
 """
 
 import contextlib
@@ -28,18 +28,18 @@ LEASE = "leader-elect"
 
 @dataclass(slots=True)
 class Ground:
-    """An API server with our CRDs, and whom to ask it by; no controller of Ingress is there yet."""
+    """An API server with our CRDs, and its clients; no ingress controller runs yet."""
 
     folder: Path
     control_plane: controlplane.ControlPlane
     cluster: Cluster
     api: Caller
     port: int
-    """Where an Envoy is to take requests."""
+    """The port on which an Envoy takes requests."""
     https: int
 
     async def write(self, documents: Iterable[Document]) -> float:
-        """Creates all of these; the seconds that took."""
+        """Creates all of these; returns the seconds that took."""
         start = time.monotonic()
         await self.api.all(map(caller.created, adapted(documents)))
         return time.monotonic() - start
@@ -47,7 +47,7 @@ class Ground:
 
 @dataclass(slots=True)
 class Site(Ground):
-    """The same with a replica of ours, its Envoy, and backends."""
+    """The same, with a replica of ours, its Envoy, and backends."""
 
     backends: tuple[int, ...]
     replica: Replica
@@ -65,7 +65,7 @@ class Site(Ground):
 
 @contextlib.asynccontextmanager
 async def ground(controllers: Sequence[str] = ()) -> AsyncIterator[Ground]:
-    """A cluster with the configuration of an instance, and nothing that runs in it."""
+    """A cluster with the configuration of an instance, of which nothing runs."""
     with (
         tempfile.TemporaryDirectory(prefix="measured-") as path,
         controlplane.ControlPlane(Path(path, "cluster"), controllers) as control_plane,
@@ -83,7 +83,7 @@ async def ground(controllers: Sequence[str] = ()) -> AsyncIterator[Ground]:
 async def running(
     backends: int = 1, controllers: Sequence[str] = (), flags: Sequence[str] = ()
 ) -> AsyncIterator[Site]:
-    """A cluster with what is measured in it; its processes are for others to start."""
+    """A cluster with a replica, an Envoy and backends; the caller has to start the first two."""
     async with (
         ground(controllers) as it,
         backends_of(backends, own_address()) as ports,
@@ -96,7 +96,8 @@ async def running(
 async def placed(
     it: Ground, backends: tuple[int, ...], flags: Sequence[str] = ()
 ) -> AsyncIterator[Site]:
-    """A replica and an Envoy of ours, on these backends; started by others, ended here."""
+    """A replica and an Envoy of ours, on these backends; the caller starts them, and they end
+    here."""
     replicas.make_certificates(it.folder)
     replica = Replica(it.folder, "contour", _kubeconfig(it.cluster), *flags)
     envoy = Envoy(it.folder, "envoy", replica)
@@ -109,14 +110,14 @@ async def placed(
 
 
 def _kubeconfig(cluster: Cluster) -> Path:
-    """With the rights that we ship."""
+    """A kubeconfig with the rights that we ship."""
     home = rights.at_home(LEASE, watches_everything=True)
     token = cluster.service_account(NAMESPACE, "contour", home, rights.everywhere())
     return cluster.kubeconfig(token, NAMESPACE)
 
 
 class Shares:
-    """Who took how much of the machine's two cores, while it was looked at."""
+    """How much of the machine's two cores each process took while this was open."""
 
     def __init__(self, pids: Mapping[str, int]) -> None:
         self._before = {name: processor(pid) for name, pid in pids.items()}
@@ -125,7 +126,7 @@ class Shares:
         self.lasted = 0.0
 
     def close(self) -> None:
-        """Looks no longer."""
+        """Ends the measurement."""
         self.lasted = time.monotonic() - self._start
         self.seconds = {
             name: processor(pid) - self._before[name] for name, pid in self._pids.items()
@@ -133,13 +134,13 @@ class Shares:
 
     @property
     def percent(self) -> dict[str, float]:
-        """Of one core."""
+        """The percentage of one core, by process."""
         return {name: 100 * it / self.lasted for name, it in self.seconds.items()}
 
 
 @contextlib.contextmanager
 def shares(pids: Mapping[str, int]) -> Iterator[Shares]:
-    """Looks while the context lasts."""
+    """Measures while the context lasts."""
     found = Shares(pids)
     try:
         yield found
@@ -148,10 +149,10 @@ def shares(pids: Mapping[str, int]) -> Iterator[Shares]:
 
 
 def adapted(documents: Iterable[Document]) -> Iterator[Document]:
-    """The same, as a real API server takes them.
+    """The same documents for a real API server.
 
-    Services have no address of their own: for each, the API server would look for a free one and
-    write that down, which takes it longer than everything else.
+    Services are headless: the API server would have to allocate and store an address for each,
+    which takes longer than everything else.
     """
     address = own_address()
     for document in documents:

@@ -1,9 +1,10 @@
-"""So many streams as gRPC clients open them, each on a connection of its own; they accept all.
+"""A number of streams like those of gRPC clients, each on a connection of its own; they accept all.
 
     python -m hack.measuring.streams.callers ADDRESS NUMBER TARGET
 
-Each asks in state of the world for the listener, routes, cluster and endpoints of one target by
-name. Whenever the last of them has got the newest endpoints, a line of JSON says when.
+Each requests the listener, routes, cluster and endpoints of one target by name, in the
+state-of-the-world protocol. Whenever the last of them has the newest endpoints, a line of JSON has
+the time.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ METHOD = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregate
 
 
 async def connect(address: str, number: int, target: str) -> None:
-    """Keeps all streams until it is ended."""
+    """Keeps all streams open until it is cancelled."""
     arrivals = Arrivals(number)
     async with asyncio.TaskGroup() as tasks:
         for each in range(number):

@@ -1,9 +1,9 @@
-"""So many incremental ADS streams, each on a connection of its own, that accept everything.
+"""A number of incremental ADS streams, each on a connection of its own, that accept everything.
 
     python -m hack.measuring.streams.clients ADDRESS NUMBER [CERTIFICATE KEY AUTHORITY]
 
-Whenever the last of them has got the newest version, a line of JSON says when. A stream that ends
-is opened again after 0.2 seconds, as our bootstrap makes Envoy do.
+Whenever the last of them has the newest version, a line of JSON has the time. A stream that ends is
+opened again after 0.2 seconds, as our bootstrap makes Envoy do.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from dag.fleetnames import DEFAULT_FLEET
 METHOD = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
 BACK_OFF = 0.2
 OPTIONS = (
-    ("grpc.use_local_subchannel_pool", 1),  # a connection each
+    ("grpc.use_local_subchannel_pool", 1),  # one connection for each
     ("grpc.max_receive_message_length", -1),
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.min_reconnect_backoff_ms", 200),
@@ -38,13 +38,13 @@ OPTIONS = (
 
 @dataclass(slots=True)
 class Arrivals:
-    """How many have got each version."""
+    """How many streams have got each version."""
 
     number: int
     counts: Counter[str] = field(default_factory=Counter)
 
     def note(self, version: str) -> None:
-        """One more; the last one is told."""
+        """Counts one more stream; prints the time of the last one."""
         self.counts[version] += 1
         if self.counts[version] == self.number:
             del self.counts[version]
@@ -52,7 +52,7 @@ class Arrivals:
 
 
 async def connect(address: str, number: int, tls: grpc.ChannelCredentials | None) -> None:
-    """Keeps all streams until it is ended."""
+    """Keeps all streams open until it is cancelled."""
     arrivals = Arrivals(number)
     async with asyncio.TaskGroup() as tasks:
         for each in range(number):

@@ -1,8 +1,8 @@
-"""So many scripted Envoys of one node ID, each on a connection of its own.
+"""A number of scripted Envoys with one node ID, each on a connection of its own.
 
     python -m hack.measuring.streams.nodes ADDRESS NUMBER
 
-They accept whatever they are sent, except an address that no machine of a test has.
+They accept everything except an address that no machine of a test has.
 """
 
 import asyncio
@@ -26,11 +26,11 @@ _ASKED = {
     resources.LISTENER: (),
     resources.ROUTE: ("local",),
 }
-"""What an Envoy with this configuration asks for by name; of some types, for everything."""
+"""The names that an Envoy with this configuration requests, by type; () requests all of a type."""
 
 
 async def connect(address: str, number: int) -> None:
-    """Keeps all streams until it is ended."""
+    """Keeps all streams open until it is cancelled."""
     async with asyncio.TaskGroup() as tasks:
         for _ in range(number):
             tasks.create_task(_speak(address))

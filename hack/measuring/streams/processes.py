@@ -1,4 +1,4 @@
-"""The server and the clients as processes that are asked and answer by lines of JSON."""
+"""The server and the clients as processes, which answer with lines of JSON."""
 
 import sys
 
@@ -12,11 +12,11 @@ class Process(Spoken):
         self._command = (sys.executable, "-m", f"{__package__}.{module}", *arguments)
 
     async def start(self) -> None:
-        """Starts it, without waiting for a word of it."""
+        """Starts it, without waiting for output."""
         await self.speak(*self._command)
 
     async def tell(self, words: str) -> None:
-        """Says something to it, and waits for no answer."""
+        """Sends it a line, without waiting for an answer."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{words}\n".encode())
         await self.process.stdin.drain()

@@ -1,11 +1,11 @@
-"""So many Envoys that come back at once, each on a connection of its own, with all that they have.
+"""A number of Envoys that reconnect at once, each on its own connection, with all their versions.
 
     python -m hack.measuring.streams.returning ADDRESS NUMBER CERTIFICATE KEY AUTHORITY
 
-The first one comes with nothing and takes everything; a line of JSON says when it has it. With the
-next line on standard input all come, each with the versions that the first one has, as an Envoy
-does that has lost its control plane. Whenever the first one, and all others, have the version of a
-route that a line names (`NAME VERSION`), lines of JSON say when.
+The first one connects with nothing and takes everything; a line of JSON has the time when it is
+done. At the next line on standard input all connect, each with the versions of the first one, as
+Envoys do after they lost their control plane. When the first one, and all others, have the version
+of a route that a line names (`NAME VERSION`), lines of JSON have the times.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ from dag.fleetnames import DEFAULT_FLEET
 from hack.measuring.streams import clients
 
 _QUIET = 1.0
-"""Seconds without a response, after which the first one has everything."""
+"""Seconds without a response after which the first one counts as complete."""
 
 Versions = defaultdict[str, dict[str, str]]
 
 
 class Arrivals:
-    """Which versions of routes have come, how often, and which one is waited for."""
+    """Which versions of routes have come, how often, and which one is awaited."""
 
     def __init__(self, of: str, number: int) -> None:
         self._of = of
@@ -42,12 +42,12 @@ class Arrivals:
         self._awaited: tuple[str, str] | None = None
 
     def note(self, node: str, name: str, version: str) -> None:
-        """One has it, perhaps again."""
+        """Counts that one Envoy has a version, perhaps again."""
         self._come[name, version].add(node)
         self._tell()
 
     def wait(self, name: str, version: str) -> None:
-        """Tells when all have it."""
+        """Prints the time when all have a version."""
         self._awaited = name, version
         self._tell()
 
@@ -58,7 +58,7 @@ class Arrivals:
 
 
 async def connect(address: str, number: int, tls: Any) -> None:
-    """Keeps all streams until standard input ends."""
+    """Keeps all streams open until standard input ends."""
     loop, lines = asyncio.get_running_loop(), asyncio.Queue[str]()
     loop.add_reader(sys.stdin, lambda: lines.put_nowait(sys.stdin.readline()))
     one = _Reading(address, tls)
@@ -81,10 +81,10 @@ async def connect(address: str, number: int, tls: Any) -> None:
 
 
 class _Reading:
-    """A stream that can be waited for without ending it."""
+    """A stream that can be read with a timeout without ending it."""
 
     def __init__(self, address: str, tls: Any) -> None:
-        # Kept, for a channel that is collected ends its streams.
+        # Kept, because a channel that is garbage-collected ends its streams.
         self._channel: Any = aio.secure_channel(address, tls, clients.OPTIONS)
         self.call: Any = self._channel.stream_stream(clients.METHOD)(wait_for_ready=True)
         self._next: asyncio.Task[bytes] | None = None
@@ -106,7 +106,7 @@ async def _message(call: Any) -> bytes:
 
 
 async def _learn(one: _Reading) -> Versions:
-    """Takes everything as an Envoy does that has nothing."""
+    """Takes everything, as an Envoy does that has nothing."""
     versions: Versions = defaultdict(dict)
     first = DeltaDiscoveryRequest(type_url=resources.CLUSTER)
     first.node.id, first.node.cluster = "first", DEFAULT_FLEET
@@ -126,7 +126,7 @@ async def _learn(one: _Reading) -> Versions:
 
 
 def _referred(response: Any) -> list[tuple[str, list[str]]]:
-    """What an Envoy asks for next."""
+    """What an Envoy requests next."""
     if response.type_url == resources.SCOPE:
         return [(resources.ROUTE, [it.name for it in response.resources])]
     if response.type_url == resources.CLUSTER:
@@ -146,7 +146,7 @@ def _request(type_url: str, versions: dict[str, str]) -> bytes:
 async def _come(
     opened: Callable[[], _Reading], node: str, requests: dict[str, bytes], arrivals: Arrivals
 ) -> None:
-    """One of them; it tries again when its connection fails, as on a server that is too busy."""
+    """Connects one Envoy; retries if its connection fails, as on a server that is too busy."""
     while True:
         try:
             await _return(opened(), node, requests, arrivals)
@@ -155,12 +155,12 @@ async def _come(
 
 
 async def _return(one: _Reading, node: str, requests: dict[str, bytes], arrivals: Arrivals) -> None:
-    """Says what it has, and accepts what it gets."""
+    """Sends its versions, and accepts what it gets."""
     introduction = DeltaDiscoveryRequest()
     introduction.node.id, introduction.node.cluster = node, DEFAULT_FLEET
     begin = bytes(introduction.SerializeToString())
     for request in requests.values():
-        await one.call.write(request + begin)  # one message: fields of it may come in any order
+        await one.call.write(request + begin)  # one message, whose fields may come in any order
         begin = b""
     await _accept(one, node, arrivals)
 

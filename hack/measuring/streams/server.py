@@ -21,7 +21,7 @@ from dag.fleetnames import DEFAULT_FLEET
 from tests.testbed.programs import usage
 
 NAME = resources.Name(resources.LISTENER, "measured")
-_FIELD = 15  # of no meaning to anybody
+_FIELD = 15  # without any meaning
 
 
 async def serve(address: str, size: int, tls: Files | None) -> None:

@@ -1,10 +1,10 @@
-"""The xDS server of the product with a real world of so many hosts, over mutual TLS.
+"""The xDS server of the product with a real world of HOSTS hosts, over mutual TLS.
 
     python -m hack.measuring.streams.world ADDRESS HOSTS CERTIFICATE KEY AUTHORITY
 
 Each line on standard input changes a route. Each is answered by a line of JSON: when that was
-published, on the machine's monotonic clock, the version that Envoys are to get of which resource,
-and memory and processor time.
+published, on the machine's monotonic clock, which version of which resource Envoys have to get, and
+memory and processor time.
 """
 
 import asyncio
