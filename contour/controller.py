@@ -139,8 +139,7 @@ class Controller:
         self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)
 
     def follow(self, name: NamespacedName, *, in_cluster: bool = True) -> None:
-        """Follows this ContourConfiguration and ignores others; nothing is served before it
-        exists."""
+        """Follows this ContourConfiguration alone; nothing is served before it exists."""
         self.engine.write(tables.CONFIGURATION_NAME, (), name)
         self.engine.write(tables.LOOPBACK_REFUSED, (), in_cluster or None)
 
