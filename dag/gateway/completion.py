@@ -46,7 +46,7 @@ def authorization(
 
 
 def completed_stream(view: View, stream: nodes.Stream, owner: ServedListener) -> nodes.Stream:
-    """The stream as one listener serves it; without TLS of ours if the client's is passed on."""
+    """The stream as one listener serves it: TLS that it passes on is not encrypted again."""
     if not any(it.cluster is not None and it.cluster.tls is not None for it in stream.shares):
         return stream
     shares = (
@@ -57,7 +57,7 @@ def completed_stream(view: View, stream: nodes.Stream, owner: ServedListener) ->
 
 
 def _carrying(view: View, cluster: nodes.Cluster, owner: ServedListener) -> nodes.Cluster:
-    if not owner.terminates:
+    if owner.passes_tls_on:
         return replace(cluster, tls=None)
     return backendcertificate.showing(view, cluster, owner.gateway)
 

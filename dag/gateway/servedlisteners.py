@@ -49,6 +49,11 @@ class ServedListener:
         """Whether it takes HTTP requests, and not streams."""
         return self.protocol in {"HTTP", "HTTPS"}
 
+    @property
+    def passes_tls_on(self) -> bool:
+        """Whether backends get the TLS of clients as it is."""
+        return self.protocol == "TLS" and not self.terminates
+
 
 @query
 def served(view: View, holder: ObjectRef) -> tuple[ServedListener, ...]:

@@ -1,6 +1,7 @@
 """TLS towards backends: which policy holds, what it asks for, and what never happens without it."""
 
 import pytest
+import yaml
 
 from crds.meta import ObjectRef
 from dag import hosts, listeners, nodes, tables
@@ -302,6 +303,50 @@ def test_raw_streams_reach_the_backend_as_the_client_sent_them() -> None:
     assert found.stream.shares[0].cluster == nodes.Cluster(
         nodes.ServicePort(key("s1"), 443, "https")
     )
+
+
+NAMED = "type: ExternalHostname, externalHostname: {hostname: b.com}, port: {number: 443}"
+CHECKED = f"tls: {{mode: ServerOnly, validation: {{hostname: b.com, {SYSTEM}}}}}"
+OWN_TLS = (
+    backend("b", f"endpoints: [{{fqdn: {{hostname: b.com, port: 443}}}}], tls: {{{SYSTEM}}}"),
+    xbackend("b", f"{NAMED}, {CHECKED}"),
+)
+"""A Backend and an XBackend that ask for TLS themselves."""
+
+
+@pytest.mark.parametrize("manifest", OWN_TLS, ids=("Backend", "XBackend"))
+@pytest.mark.parametrize(
+    ("protocol", "mode", "kind", "is_encrypted"),
+    [
+        ("TCP", "", "TCPRoute", True),
+        ("TLS", "tls: {certificateRefs: [{name: cert}]}", "TCPRoute", True),
+        ("TLS", "tls: {certificateRefs: [{name: cert}]}", "TLSRoute", True),
+        ("TLS", "tls: {mode: Passthrough}", "TLSRoute", False),
+    ],
+)
+def test_streams_to_a_backend_with_tls_are_encrypted_once(
+    manifest: str, protocol: str, mode: str, kind: str, is_encrypted: bool
+) -> None:
+    version, name = (yaml.safe_load(manifest)[it] for it in ("apiVersion", "kind"))
+    target = f"{{group: {version.partition('/')[0]}, kind: {name}, name: b}}"
+    it = world(
+        gateway_class()
+        + gateway("gw", listener("l", 9000, protocol, mode))
+        + pairs.secret("cert")
+        + configuration("enableExternalNameService: true, enableBackend: true")
+        + manifest
+        + stream_route(kind, "r", target, hosts="[a.com]" if kind == "TLSRoute" else "")
+    )
+    if protocol == "TCP":
+        found = it.answer(listeners.listener, nodes.ListenerKey(FLEET, "tcp-9000"))
+        assert found is not None
+        stream = found.stream
+    else:
+        stream = secure_host(it, "a.com" if kind == "TLSRoute" else "*", "https-9000").stream
+    assert stream is not None
+    (share,) = stream.shares
+    assert share.cluster is not None
+    assert (share.cluster.tls is not None) == is_encrypted
 
 
 def test_a_gateway_says_for_whom_there_is_no_room() -> None:
