@@ -1,10 +1,12 @@
 """Where the traffic of a rule goes: its backendRefs by weight (Gateway API, "BackendRef").
 
 They name Services or, where their CRDs are installed, XBackends (`xbackends`) and Backends
-(`envoybackends`). A reference that leads nowhere keeps its share of the requests, which are
-answered 500; so are those of a rule without backends. The message for a reference into another
-namespace without a grant does not say whether its target exists. A BackendTLSPolicy says how TLS is
-spoken to a backend (`policies`); one that cannot be met closes the backend.
+(`envoybackends`).
+A reference that leads nowhere keeps its share of the requests, which are answered 500; so are
+those of a rule that has none. What is told of a reference into another namespace without a grant
+does not depend on whether its target is there. How TLS is spoken to a backend is said by a
+BackendTLSPolicy (`policies`); one that cannot be met closes the backend. Where the TLS of clients
+is passed on, none of ours is spoken, whatever policies and backends say.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +15,7 @@ from crds.gateway.references import EXPERIMENTAL_GROUP, BackendObjectReference
 from crds.gateway.routes import BackendRef
 from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectRef
+from crds.records import replace
 from dag import nodes, tables
 from dag import services as upstreams
 from dag.engine.view import View
@@ -33,12 +36,13 @@ PROTOCOLS_OVER_TLS = PROTOCOLS | {"https", "kubernetes.io/https", SECURE_WEBSOCK
 
 
 def clusters(
-    view: View, references: Sequence[BackendRef], at: Place
+    view: View, references: Sequence[BackendRef], at: Place, *, is_passed: bool = False
 ) -> Iterator[nodes.Cluster | Problem | None]:
-    """For each reference its cluster, or a problem and then None if it leads nowhere."""
+    """For each reference its cluster, or None where it leads nowhere, after why that is so; if the
+    TLS of clients is passed on, those that get it."""
     for index, reference in enumerate(references):
         place = at.at("backendRefs", index)
-        found = cluster(view, reference, place)
+        found = (_passed if is_passed else cluster)(view, reference, place)
         if isinstance(found, Problem):
             yield found
             yield None
@@ -66,7 +70,14 @@ def cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.C
 _REQUEST_KINDS = frozenset({"HTTPRoute", "GRPCRoute"})
 
 
-def _cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
+def _passed(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
+    found = _cluster(view, reference, at, is_passed=True)
+    return found if isinstance(found, Problem) else replace(found, tls=None)
+
+
+def _cluster(
+    view: View, reference: BackendObjectReference, at: Place, *, is_passed: bool = False
+) -> nodes.Cluster | Problem:
     if (reference.group, reference.kind) == (EXPERIMENTAL_GROUP, xbackends.KIND):
         return _xbackend(view, reference, at)
     if (reference.group, reference.kind) == (ENVOY_GATEWAY, envoybackends.KIND):
@@ -75,7 +86,7 @@ def _cluster(view: View, reference: BackendObjectReference, at: Place) -> nodes.
     if isinstance(found, Problem):
         return found
     tls = None
-    if at.subject.kind not in RAW_KINDS:
+    if not is_passed and at.subject.kind not in RAW_KINDS:
         tls = view.ask(policies.tls_towards, found.port)
     if isinstance(tls, Problem):
         return problems.backend_not_trusted(at, tls.message)

@@ -46,20 +46,16 @@ def authorization(
 
 
 def completed_stream(view: View, stream: nodes.Stream, owner: ServedListener) -> nodes.Stream:
-    """The stream as one listener serves it: TLS that it passes on is not encrypted again."""
+    """The stream as one listener serves it."""
     if not any(it.cluster is not None and it.cluster.tls is not None for it in stream.shares):
         return stream
     shares = (
-        it._replace(cluster=_carrying(view, it.cluster, owner)) if it.cluster is not None else it
+        it._replace(cluster=backendcertificate.showing(view, it.cluster, owner.gateway))
+        if it.cluster is not None
+        else it
         for it in stream.shares
     )
     return replace(stream, shares=tuple(shares))
-
-
-def _carrying(view: View, cluster: nodes.Cluster, owner: ServedListener) -> nodes.Cluster:
-    if owner.passes_tls_on:
-        return replace(cluster, tls=None)
-    return backendcertificate.showing(view, cluster, owner.gateway)
 
 
 def _speaks_tls(forward: nodes.Forward) -> bool:

@@ -143,8 +143,11 @@ def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
         return CLOSED
     ranked = view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section))
     route = min(ranked).route.ref if ranked else None
-    wanted = kinds.rules(view, route).stream if route is not None else None
-    if route is None or wanted is None:
+    if route is None:
+        return CLOSED
+    rules = kinds.rules(view, route)
+    wanted = rules.passed if found.passes_tls_on else rules.stream
+    if wanted is None:
         return CLOSED
     shapes = routeshaping.of_listener(view, *found.section, found.gateway)
     wanted = routeshaping.stream(view, wanted, route, shapes)

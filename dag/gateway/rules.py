@@ -29,7 +29,9 @@ class Rules:
     names: tuple[str, ...] = ()
     """The identity of each rule, in order: `nodes.Route.rule` of its routes."""
     stream: nodes.Stream | None = None
-    """For the kinds of routes for streams."""
+    """Of the other kinds."""
+    passed: nodes.Stream | None = None
+    """Of TLSRoutes: the same where the TLS of clients is passed on."""
     problems: tuple[Problem, ...] = ()
     is_accepted: bool = True
     """Whether at least one rule is served as it is written."""

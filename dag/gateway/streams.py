@@ -32,7 +32,12 @@ def rules(view: View, ref: ObjectRef) -> Rules:
     if route is None:
         return Rules()
     own = problems.route(ref)
-    shares, told = _shares(view, route.spec.rules[0], own.at("rules", 0))
+    rule, at = route.spec.rules[0], own.at("rules", 0)
+    shares, told = _shares(view, rule, at)
+    passed = None
+    if ref.kind == "TLSRoute":
+        passed, more = _shares(view, rule, at, is_passed=True)
+        told.extend(it for it in more if it not in told)
     told.extend(
         problems.rule_never_reached(own.at("rules", index))
         for index in range(1, len(route.spec.rules))
@@ -44,11 +49,17 @@ def rules(view: View, ref: ObjectRef) -> Rules:
     told.extend(unguarded.stream_guard_not_served(own, it) for it in guards)
     is_open = not closing and not guards
     return Rules(
-        stream=nodes.Stream((is_open and shares) or (nodes.WeightedCluster(None),)),
+        stream=_stream(shares if is_open else ()),
+        passed=_stream(passed if is_open else ()) if passed is not None else None,
         problems=tuple(told),
         is_accepted=not closing,
-        leads_to=backends.named(view, ref, route.spec.rules[0].backend_refs),
+        leads_to=backends.named(view, ref, rule.backend_refs),
     )
+
+
+def _stream(shares: tuple[nodes.WeightedCluster, ...]) -> nodes.Stream:
+    """It is closed without any share."""
+    return nodes.Stream(shares or (nodes.WeightedCluster(None),))
 
 
 def _guards(view: View, ref: ObjectRef) -> Iterator[ObjectRef]:
@@ -71,9 +82,9 @@ def _closes(view: View, policy: NamespacedName) -> bool:
 
 
 def _shares(
-    view: View, rule: StreamRule, at: Place
+    view: View, rule: StreamRule, at: Place, *, is_passed: bool = False
 ) -> tuple[tuple[nodes.WeightedCluster, ...], list[Problem]]:
-    found = list(backends.clusters(view, rule.backend_refs, at))
+    found = list(backends.clusters(view, rule.backend_refs, at, is_passed=is_passed))
     told = [it for it in found if isinstance(it, Problem)]
     clusters = [it for it in found if not isinstance(it, Problem)]
     shares, more = gathered(failover.shares(view, rule.backend_refs, clusters, at))

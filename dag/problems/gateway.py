@@ -351,7 +351,10 @@ def no_rule_left(dropped: Problem) -> Problem:
 
 
 def backend_not_trusted(reference: Place, why: str) -> Problem:
-    """A backend whose share is refused; the status of its policy says what is wrong."""
+    """Its share is refused; that the policy is wrong is told on the policy. Where a TLSRoute passes
+    the TLS of clients on, the policy does not apply."""
+    if reference.subject.kind == "TLSRoute":
+        why = f"{why}; where TLS ends at the listener, its connections are closed"
     return reference.warning(ConditionType.ResolvedRefs, Gateway.ResolvedRefs, why)
 
 

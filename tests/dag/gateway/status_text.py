@@ -107,14 +107,18 @@ def route(engine: Engine, name: str, parent: int = 0) -> list[str]:
     return short(parents[parent].conditions) if parents else []
 
 
-def route_messages(engine: Engine, name: str, parent: int = 0) -> list[str]:
-    """The messages of these conditions."""
-    return [it.message for it in parents_of(engine, name)[parent].conditions]
+def route_messages(
+    engine: Engine, name: str, parent: int = 0, kind: str = "HTTPRoute"
+) -> list[str]:
+    """The messages of these conditions, also of a route of another kind."""
+    return [it.message for it in parents_of(engine, name, kind)[parent].conditions]
 
 
-def parents_of(engine: Engine, name: str) -> tuple[statuses.ParentStatus, ...]:
-    """What each parent of ours says of an HTTPRoute."""
-    found = engine.answer(STATUSES["HTTPRoute"], key(name))
+def parents_of(
+    engine: Engine, name: str, kind: str = "HTTPRoute"
+) -> tuple[statuses.ParentStatus, ...]:
+    """What each parent of ours says of a route."""
+    found = engine.answer(STATUSES[kind], key(name))
     assert found is None or isinstance(found, statuses.RouteStatus)
     return found.parents if found else ()
 

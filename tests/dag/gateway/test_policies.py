@@ -270,24 +270,38 @@ def test_servers_of_external_authorization_and_copies_get_the_certificate_of_the
     assert shown == [key("cert")] * 3
 
 
+BOTH_MODES = gateway(
+    "gw",
+    listener("tls", 443, "TLS", "tls: {mode: Passthrough}"),
+    listener("ended", 8443, "TLS", "tls: {mode: Terminate, certificateRefs: [{name: cert}]}"),
+)
+STREAMED = (
+    GIVEN
+    + BOTH_MODES
+    + pairs.secret("cert")
+    + stream_route("TLSRoute", "r", "{name: s1, port: 443}", hosts="[a.com]")
+)
+"""A TLSRoute on a listener that passes TLS on, and on one where it ends."""
+
+
 def test_what_is_passed_on_is_not_encrypted_twice() -> None:
-    passed = listener("tls", 443, "TLS", "tls: {mode: Passthrough}")
-    ended = listener(
-        "ended", 8443, "TLS", "tls: {mode: Terminate, certificateRefs: [{name: cert}]}"
-    )
-    it = world(
-        GIVEN
-        + gateway("gw", passed, ended)
-        + pairs.secret("cert")
-        + stream_route("TLSRoute", "r", "{name: s1, port: 443}", hosts="[a.com]")
-        + policy("p", f"hostname: a.com, {SYSTEM}")
-    )
+    it = world(STREAMED + policy("p", f"hostname: a.com, {SYSTEM}"))
     for name, is_encrypted in (("ingress_https", False), ("https-8443", True)):
         stream = secure_host(it, "a.com", name).stream
         assert stream is not None
         (share,) = stream.shares
         assert share.cluster is not None
         assert (share.cluster.tls is not None) == is_encrypted
+
+
+def test_a_policy_that_cannot_be_met_closes_streams_where_tls_ends() -> None:
+    it = world(STREAMED + policy("p", f"hostname: a.com, {SECRET.replace('authority', 'none')}"))
+    ended, passed = (secure_host(it, "a.com", of).stream for of in ("https-8443", "ingress_https"))
+    assert ended == nodes.Stream((nodes.WeightedCluster(None),))
+    plain = nodes.Cluster(nodes.ServicePort(key("s1"), 443, "https"))
+    assert passed == nodes.Stream((nodes.WeightedCluster(plain),))
+    told = " ".join(status_text.route_messages(it, "r", kind="TLSRoute"))
+    assert "p cannot be met; where TLS ends at the listener, its connections are closed" in told
 
 
 def test_raw_streams_reach_the_backend_as_the_client_sent_them() -> None:
