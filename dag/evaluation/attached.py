@@ -19,6 +19,7 @@ from dag.gateway import (
     listenerguards,
     policies,
     servedlisteners,
+    streams,
 )
 from dag.gateway.envoypolicies import (
     clientpolicies,
@@ -27,6 +28,7 @@ from dag.gateway.envoypolicies import (
     trafficpolicies,
 )
 from dag.gateway.envoypolicies.policytargets import PolicyKind
+from dag.gateway.rules import Rules
 from dag.gateway.servedlisteners import ServedListener
 from dag.seniority import Senior
 
@@ -132,10 +134,13 @@ def _of_listener(world: World, kind: PolicyKind, owner: ServedListener) -> list[
     return [*_levels(world, kind, holder, dict.fromkeys((name, ""))), *wider]
 
 
-def _of_parts(world: World, kind: PolicyKind, route: ObjectRef) -> list[Level]:
-    """The policies for each section of a route whose parts are not told apart."""
-    claims = world.answer(kind.claims, route) or frozenset()
-    return _levels(world, kind, route, sorted({it.section for it in claims}))
+def _of_one_rule(world: World, kind: PolicyKind, route: ObjectRef) -> list[Level]:
+    """Of a route for streams; a SecurityPolicy closes it whichever part it is for."""
+    if kind is securitypolicies.POLICIES:
+        claims = world.answer(kind.claims, route) or frozenset()
+        return _levels(world, kind, route, sorted({it.section for it in claims}))
+    rules = world.answer(streams.rules, route) or Rules()
+    return _levels(world, kind, route, dict.fromkeys((rules.section, "")))
 
 
 def _guarding(world: World, levels: list[Level]) -> list[Level]:
@@ -149,7 +154,7 @@ def _of_stream(
     world: World, kind: PolicyKind, route: ObjectRef | None, owner: ServedListener
 ) -> tuple[list[NamespacedName], list[Level]]:
     """The policies of a kind that hold for a stream, and all that are for it."""
-    own = _of_parts(world, kind, route) if route is not None else []
+    own = _of_one_rule(world, kind, route) if route is not None else []
     wider = _of_listener(world, kind, owner)
     if kind is securitypolicies.POLICIES:
         is_named = bool(_levels(world, kind, owner.section.holder, (owner.section.name,)))

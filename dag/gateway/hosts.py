@@ -150,7 +150,7 @@ def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
     if wanted is None:
         return CLOSED
     shapes = routeshaping.of_listener(view, *found.section, found.gateway)
-    wanted = routeshaping.stream(view, wanted, route, shapes)
+    wanted = routeshaping.stream(view, wanted, route, rules.section, shapes)
     return listenerclients.stream(view, found, completion.completed_stream(view, wanted, found))
 
 

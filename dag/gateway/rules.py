@@ -32,6 +32,8 @@ class Rules:
     """Of the other kinds."""
     passed: nodes.Stream | None = None
     """Of TLSRoutes: the same where the TLS of clients is passed on."""
+    section: str = ""
+    """Of the other kinds: the name of the rule that is served, by which policies are for it."""
     problems: tuple[Problem, ...] = ()
     is_accepted: bool = True
     """Whether at least one rule is served as it is written."""

@@ -45,12 +45,14 @@ def rules(view: View, ref: ObjectRef) -> Rules:
     told.extend(problems.not_served_yet(Place(ref, it.path)) for it in unserved(route))
     closing = ignored.closing(view, ref.kind, route.metadata)
     told.extend(unguarded.rule_guard_is_foreign(ref, it.name) for it in closing)
-    guards = tuple(_guards(view, ref))
+    section = rule.name or ""
+    guards = tuple(_guards(view, ref, section))
     told.extend(unguarded.stream_guard_not_served(own, it) for it in guards)
     is_open = not closing and not guards
     return Rules(
         stream=_stream(shares if is_open else ()),
         passed=_stream(passed if is_open else ()) if passed is not None else None,
+        section=section,
         problems=tuple(told),
         is_accepted=not closing,
         leads_to=backends.named(view, ref, rule.backend_refs),
@@ -62,15 +64,16 @@ def _stream(shares: tuple[nodes.WeightedCluster, ...]) -> nodes.Stream:
     return nodes.Stream(shares or (nodes.WeightedCluster(None),))
 
 
-def _guards(view: View, ref: ObjectRef) -> Iterator[ObjectRef]:
-    """The policies that guard a route; none of them is served for streams."""
+def _guards(view: View, ref: ObjectRef, rule: str) -> Iterator[ObjectRef]:
+    """The policies that are to guard a route: none is served for streams. A SecurityPolicy closes
+    them whatever it says, and for whichever part."""
     found = policytargets.of_parts(view, securitypolicies.POLICIES, ref)
     if found is not None:
         yield securitypolicies.ref(found)
-    found = policytargets.of_parts(view, extensionpolicies.POLICIES, ref)
+    found = policytargets.of_rule(view, extensionpolicies.POLICIES, ref, rule)
     if found is not None and extensionpolicies.EFFECTS.of(view, found):
         yield ObjectRef(extensionpolicies.KIND, *found)
-    found = policytargets.of_parts(view, trafficpolicies.POLICIES, ref)
+    found = policytargets.of_rule(view, trafficpolicies.POLICIES, ref, rule)
     if found is not None and _closes(view, found):
         yield ObjectRef(trafficpolicies.KIND, *found)
 

@@ -97,9 +97,9 @@ def _keys(
 def _of_stream(
     view: View, route: ObjectRef, parents: Parents
 ) -> Iterator[tuple[NamespacedName, Idle]]:
-    own = policytargets.of_parts(view, trafficpolicies.POLICIES, route)
-    found = routes.rules(view, route).stream
-    clusters = [it.cluster for it in found.shares] if found is not None else []
+    rules = routes.rules(view, route)
+    own = policytargets.of_rule(view, trafficpolicies.POLICIES, route, rules.section)
+    clusters = [it.cluster for it in rules.stream.shares] if rules.stream is not None else []
     for policy, traffic in _effects(view, own, parents):
         if not traffic.is_closed:
             yield policy, Idle(route, "stream")

@@ -120,7 +120,7 @@ def of_rule(view: View, kind: PolicyKind, route: ObjectRef, rule: str) -> Namesp
 
 
 def of_parts(view: View, kind: PolicyKind, route: ObjectRef) -> NamespacedName | None:
-    """The policy of a route or of any part of it, for routes whose parts are not distinguished."""
+    """A policy of a route, or of any part of it, whether or not that is there."""
     if route.kind not in kind.targets:
         return None
     claims = view.ask(kind.claims, route)

@@ -132,14 +132,14 @@ def _with(route: nodes.Route, found: Iterable[Shape]) -> nodes.Route:
 
 
 def stream(
-    view: View, found: nodes.Stream, route: ObjectRef, of_listener: Iterable[Shape]
+    view: View, found: nodes.Stream, route: ObjectRef, rule: str, of_listener: Iterable[Shape]
 ) -> nodes.Stream:
-    """A stream as the BackendTrafficPolicy of its route makes it, or that of its listener.
+    """A stream as the BackendTrafficPolicy of its rule or route makes it, or that of its listener.
 
     Policies of the route that close it are handled in `streams`. A policy that closes the listener
     closes the routes without a policy of the same kind.
     """
-    own = {it.name: policytargets.of_parts(view, it, route) for it in KINDS}
+    own = {it.name: policytargets.of_rule(view, it, route, rule) for it in KINDS}
     inherited = [it for it in of_listener if own[it.policy.kind] is None]
     if any(it.is_closed for it in inherited):
         return replace(found, shares=(nodes.WeightedCluster(None),))

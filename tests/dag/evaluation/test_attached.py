@@ -180,6 +180,14 @@ ROWS: dict[str, tuple[Request, str, list[str]]] = {
         STREAMS + traffic("t", RETRY, TCP) + traffic("u", RETRY, GATEWAY),
         ["route: t applies to the route", "route: u is overridden by t, nearer"],
     ),
+    "of the rule of a stream": (
+        CONNECTION,
+        STREAMS.replace("[{backend", "[{name: one, backend")
+        + traffic("t", RETRY, TCP)
+        + traffic("u", RETRY, TCP.replace("}", ", sectionName: one}"))
+        + traffic("v", RETRY, TCP.replace("}", ", sectionName: two}")),
+        ["route: u applies to the route", "route: t is overridden by u, nearer"],
+    ),
     "of a stream, merged": (
         CONNECTION,
         STREAMS

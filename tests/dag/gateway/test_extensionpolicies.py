@@ -112,3 +112,6 @@ def test_a_stream_with_a_policy_is_closed(kind: str) -> None:
     assert it.ask(streams.rules, ref).stream == gateway_hosts.CLOSED
     apply(it, policy("p", "lua: []", target))
     assert it.ask(streams.rules, ref).stream != gateway_hosts.CLOSED
+    apply(it, stream_route(kind, "t", backend, hosts).replace("[{back", "[{name: x, back"))
+    apply(it, policy("q", LUA, target.replace("}", ", sectionName: x}")))
+    assert it.ask(streams.rules, ref).stream == gateway_hosts.CLOSED

@@ -632,6 +632,9 @@ def test_it_joins_a_security_policy() -> None:
     assert found.policies.local_rate_limit == LIMITED
 
 
+UNKEPT = "bandwidthLimit: {request: {}}"
+
+
 def test_streams_get_what_concerns_connections() -> None:
     raw = gateway_class() + gateway("gw", listener("tcp", 9000, "TCP")) + service("s1")
     raw += stream_route("TCPRoute", "t", "{name: s1, port: 80}")
@@ -641,8 +644,37 @@ def test_streams_get_what_concerns_connections() -> None:
     hashing = "loadBalancer: {type: ConsistentHash, consistentHash: {type: SourceIP}}"
     apply(it, policy("own", f"timeout: {{tcp: {{connectTimeout: 4s}}}}, {hashing}", target))
     assert _timeout(it) == 4.0
-    apply(it, policy("own", "bandwidthLimit: {request: {}}", target))
+    apply(it, policy("own", UNKEPT, target))
     assert _timeout(it) is None
+
+
+RAW = "{group: gateway.networking.k8s.io, kind: TCPRoute, name: t}"
+FIVE_SECONDS = "timeout: {tcp: {connectTimeout: 5s}}"
+
+
+@pytest.mark.parametrize(
+    ("wider", "section", "spec", "expected"),
+    [
+        (RAW, "x", FIVE_SECONDS, 5.0),
+        (RAW, "x", UNKEPT, None),
+        (GATEWAY, "x", FIVE_SECONDS, 5.0),
+        (GATEWAY, "nope", FIVE_SECONDS, 4.0),
+        (GATEWAY, "nope", UNKEPT, 4.0),
+    ],
+)
+def test_the_policy_for_the_rule_of_a_stream_holds_before_wider_ones(
+    wider: str, section: str, spec: str, expected: float | None
+) -> None:
+    raw = gateway_class() + gateway("gw", listener("tcp", 9000, "TCP")) + service("s1")
+    raw += stream_route("TCPRoute", "t", "{name: s1, port: 80}").replace(
+        "[{back", "[{name: x, back"
+    )
+    it = world(
+        raw
+        + policy("wider", "timeout: {tcp: {connectTimeout: 4s}}", wider)
+        + policy("rule", spec, RAW.replace("}", f", sectionName: {section}}}"))
+    )
+    assert _timeout(it) == expected
 
 
 OF_REQUESTS = {
@@ -721,7 +753,7 @@ def test_what_a_policy_says_of_tcp_is_told_where_it_is_for_datagrams(field: str)
 def test_what_closes_a_listener_closes_its_streams(kind: str, section: str) -> None:
     raw = gateway_class() + gateway("gw", listener("tcp", 9000, "TCP")) + service("s1")
     raw += stream_route("TCPRoute", "t", "{name: s1, port: 80}")
-    closing = "bandwidthLimit: {request: {}}" if kind == "BackendTrafficPolicy" else "lua: [{}]"
+    closing = UNKEPT if kind == "BackendTrafficPolicy" else "lua: [{}]"
     target = GATEWAY.replace("}", f", {section}}}") if section else GATEWAY
     closed = guarding("gw", closing, target).replace("SecurityPolicy", kind)
     it = world(raw + closed)
