@@ -3,7 +3,8 @@
 The localities of a priority share the requests by their weights. The second priority gets requests
 while too few endpoints of the first are healthy: Envoy counts each healthy one 1.4 times, so from
 less than 72 % of them. A locality without a weight gets only requests of sessions that are with its
-endpoints: these are draining, which only a session may choose.
+endpoints: these are draining, which only a session may choose. Envoy's proxy for UDP has one
+cluster for a listener, so there a locality takes what is to be dropped.
 """
 
 from collections.abc import Iterable
@@ -13,6 +14,7 @@ from envoy.config.core.v3 import health_check_pb2
 from envoy.config.endpoint.v3 import endpoint_pb2
 
 from contour.envoy import encoding, endpoints, names
+from contour.envoy.forwarding import NOWHERE
 from dag import nodes
 
 
@@ -50,9 +52,26 @@ def keep_strict(target: pb.Cluster, node: nodes.Cluster) -> None:
 def encoded(node: nodes.Cluster, found: Iterable[tuple[nodes.Member, nodes.Endpoints]]) -> bytes:
     """The endpoints of the members of a cluster, each in its locality."""
     result = endpoint_pb2.ClusterLoadAssignment(cluster_name=names.endpoints_of(node).name)
+    dropped = node.dropped or 0
     for member, at in found:
         _write(result, member, at, node.health_port)
+        if not at.endpoints and not member.is_fallback:
+            dropped += member.weight
+    if node.dropped is not None and dropped:
+        _write_dropped(result, dropped)
     return encoding.encoded(result)
+
+
+def _write_dropped(target: endpoint_pb2.ClusterLoadAssignment, weight: int) -> None:
+    """Where datagrams are lost: nobody can have port 0. It is not checked, as it would be sick, and
+    then the others would get its share."""
+    locality = target.endpoints.add()
+    locality.locality.zone = NOWHERE
+    locality.load_balancing_weight.value = weight
+    endpoint = locality.lb_endpoints.add().endpoint
+    endpoint.address.socket_address.address = "127.0.0.1"
+    endpoint.address.socket_address.port_value = 0
+    endpoint.health_check_config.disable_active_health_check = True
 
 
 def _write(

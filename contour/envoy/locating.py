@@ -46,8 +46,10 @@ def endpoints(view: View, key: EndpointsKey) -> Pieces:
 
 
 def shared_key(node: nodes.Cluster) -> nodes.Cluster:
-    """The fields of a cluster on which its endpoints depend."""
-    return nodes.Cluster(node.port, members=node.members, health_port=node.health_port)
+    """What of a cluster its endpoints depend on."""
+    return nodes.Cluster(
+        node.port, members=node.members, health_port=node.health_port, dropped=node.dropped
+    )
 
 
 @query

@@ -38,7 +38,8 @@ def endpoints_of(node: nodes.Cluster) -> Name:
     if not node.members:
         return endpoints(node.port, node.health_port)
     members = [(endpoints(it.port).name, *it) for it in node.members]
-    digest = _digest(repr((members, node.health_port)).encode())
+    dropped = () if node.dropped is None else (node.dropped,)
+    digest = _digest(repr((members, node.health_port, *dropped)).encode())
     return Name(ENDPOINTS, "/".join(("shared", *_of_port(node.port), digest)))
 
 

@@ -1,8 +1,12 @@
 """Streams of bytes and datagrams: Envoy's proxies for TCP and UDP.
 
-Connections of a share without a cluster are closed: they go to a cluster that does not exist.
-Envoy's UDP proxy has no weights, so backends of UDP become one cluster, which has them.
+A share without a cluster is closed: it goes to a cluster that does not exist. Envoy's UDP proxy
+knows no weights, so there the backends become one cluster that does, and that drops such a share.
 """
+
+import functools
+from collections import Counter
+from dataclasses import fields
 
 from envoy.config.listener.v3 import listener_pb2
 from envoy.extensions.filters.network.tcp_proxy.v3 import tcp_proxy_pb2 as tcp_pb
@@ -11,7 +15,7 @@ from envoy.extensions.filters.udp.udp_proxy.v3 import udp_proxy_pb2 as udp_pb
 
 from contour.envoy import encoding
 from contour.envoy.forwarding import NOWHERE, ClusterNames
-from crds.meta import NamespacedName
+from crds.records import replace
 from dag import nodes
 
 TCP = "envoy.filters.network.tcp_proxy"
@@ -40,9 +44,7 @@ def write_udp(
     """The proxy of datagrams, a session for each pair of addresses."""
     target.udp_listener_config.SetInParent()
     proxy = udp_pb.UdpProxyConfig(stat_prefix=listener)
-    route = route_pb.Route(
-        cluster=next((names[it] for it in datagram_clusters(listener, node)), NOWHERE)
-    )
+    route = route_pb.Route(cluster=next((names[it] for it in datagram_clusters(node)), NOWHERE))
     proxy.matcher.on_no_match.action.name = "route"
     proxy.matcher.on_no_match.action.typed_config.CopyFrom(encoding.packed(route))
     if node.idle_timeout:
@@ -60,19 +62,43 @@ def targets(of: nodes.Listener) -> list[nodes.AnyCluster]:
     """The clusters of a listener without HTTP and TLS."""
     if of.stream is None:
         return []
-    return datagram_clusters(of.name, of.stream) if of.protocol == "UDP" else clusters(of.stream)
+    return datagram_clusters(of.stream) if of.protocol == "UDP" else clusters(of.stream)
 
 
-def datagram_clusters(listener: str, node: nodes.Stream) -> list[nodes.AnyCluster]:
-    """The clusters for datagrams: at most one."""
-    found = clusters(node)
-    return found if len(found) < 2 else [_combined(listener, node)]
+def datagram_clusters(node: nodes.Stream) -> list[nodes.AnyCluster]:
+    """Where datagrams go: at most one cluster."""
+    found = [it.cluster for it in node.shares if it.cluster and it.weight]
+    dropped = sum(it.weight for it in node.shares if it.cluster is None)
+    if not found or (len(set(found)) == 1 and not dropped):
+        return list(found[:1])
+    members = _members(node)
+    limits = functools.reduce(_least, (it.limits for it in found))
+    # One policy applies to the whole route, so they differ in nothing else.
+    return [replace(found[0], members=members, limits=limits, dropped=dropped)]
 
 
-def _combined(listener: str, node: nodes.Stream) -> nodes.ExtensionCluster:
-    ports = [nodes.WeightedPort(it.cluster.port, it.weight) for it in node.shares if it.cluster]
-    owner = NamespacedName(ports[0].port.service.namespace, listener)
-    return nodes.ExtensionCluster(owner, tuple(ports), protocol="http/1.1")
+def _members(node: nodes.Stream) -> tuple[nodes.Member, ...]:
+    """The backends of all shares; one that occurs twice has both weights."""
+    weights: Counter[tuple[nodes.ServicePort, bool]] = Counter()
+    for it in node.shares:
+        if it.cluster is not None and it.weight:
+            for each in it.cluster.members or (nodes.Member(it.cluster.port, weight=it.weight),):
+                weights[each.port, each.is_fallback] += each.weight
+    return tuple(
+        nodes.Member(port, weight=weight, is_fallback=is_fallback)
+        for (port, is_fallback), weight in weights.items()
+    )
+
+
+def _least(
+    one: nodes.CircuitBreakers | None, other: nodes.CircuitBreakers | None
+) -> nodes.CircuitBreakers | None:
+    """Limits that are within both."""
+    if one is None or other is None:
+        return one or other
+    said = {it.name: (getattr(one, it.name), getattr(other, it.name)) for it in fields(one)}
+    least = {name: [it for it in both if it is not None] for name, both in said.items()}
+    return nodes.CircuitBreakers(**{name: min(it) for name, it in least.items() if it})
 
 
 def _name(share: nodes.WeightedCluster, names: ClusterNames) -> str:

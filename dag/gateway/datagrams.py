@@ -4,7 +4,7 @@ A Service may have the same port number for TCP and for UDP; elsewhere only that
 """
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import hints, localbackends, nodes, services, tables
+from dag import hints, limits, localbackends, nodes, services, tables
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
 from dag.services import Upstream, left_out
@@ -24,5 +24,6 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
     for port in found.spec.ports:
         if (port.port, port.protocol) == (number, "UDP"):
             reference = nodes.ServicePort(name, number, port.name)
-            return Upstream(reference, left_out=left_out(view, reference))
+            allowed = limits.annotated(found.metadata)
+            return Upstream(reference, left_out=left_out(view, reference), limits=allowed)
     return referents.port_not_found(name, f"{number} of UDP", found.spec.ports)

@@ -202,8 +202,8 @@ def _of_requests_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
 
 
 def _of_tcp_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
-    """The fields of a policy that are about TCP connections, which Envoy's UDP proxy does not
-    have."""
+    """The fields of a policy that need connections of TCP, of which Envoy's proxy for UDP has none:
+    how they are opened and kept, and whether they fail."""
     tcp = spec.timeout.tcp if spec.timeout is not None else None
     if tcp is not None and tcp.connect_timeout is not None:
         yield "timeout.tcp.connectTimeout"
@@ -212,6 +212,8 @@ def _of_tcp_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
         yield "connection.bufferLimit"
     if opened is not None and opened.preconnect is not None:
         yield "connection.preconnect"
+    if spec.health_check is not None and spec.health_check.passive is not None:
+        yield "healthCheck.passive"
     whole = {"tcpKeepalive": spec.tcp_keepalive, "proxyProtocol": spec.proxy_protocol}
     yield from (name for name, it in whole.items() if it is not None)
 

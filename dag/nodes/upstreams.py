@@ -305,7 +305,10 @@ class Cluster:
     the first name and every member has names; otherwise none has. `port` is that of the first
     member."""
     injection: Injection | None = None
-    """The credential that is injected into its requests."""
+    """The credential that its requests get."""
+    dropped: int | None = None
+    """The weight, beside its members, of datagrams that are dropped; those for a member without
+    endpoints are dropped, too. None: the other members get these."""
 
     @property
     def names(self) -> tuple[Endpoint, ...]:

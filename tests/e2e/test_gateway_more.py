@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import select
 import socket
 import ssl
 from collections import Counter
@@ -21,7 +22,7 @@ from tests.testbed.processes import wait
 
 pytestmark = pytest.mark.envoy
 
-_LISTENERS = ("mutual", "fallback", "passed", "stream", "packets")
+_LISTENERS = ("mutual", "fallback", "passed", "stream", "packets", "lossy")
 _NUMBERS = {"tls": 443, "stranger": 443, "untrusted": 443, "packets": 53}
 _NAMES = {"tls": "https", "packets": "dns"}
 
@@ -337,6 +338,23 @@ def test_packets_go_both_ways(more: More) -> None:
         found.settimeout(10)
         found.sendto(b"hello", ("127.0.0.1", more.running.ports["packets"]))
         assert found.recv(100) == b"dns hello"
+
+
+def test_packets_for_a_backend_that_is_not_there_are_dropped(more: More) -> None:
+    with contextlib.ExitStack() as stack:
+        clients = [
+            stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) for _ in range(40)
+        ]
+        for it in clients:
+            it.sendto(b"hello", ("127.0.0.1", more.running.ports["lossy"]))
+        wait(lambda: _answered(clients) >= 15, "half of the answers")
+        test_packets_go_both_ways(more)  # what was to come has come before
+        assert _answered(clients) <= 25
+
+
+def _answered(clients: list[socket.socket]) -> int:
+    """How many clients have an answer to read."""
+    return len(select.select(clients, [], [], 0)[0])
 
 
 def test_a_rule_that_is_dropped_is_told(more: More) -> None:

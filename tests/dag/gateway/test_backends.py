@@ -2,18 +2,21 @@
 
 import pytest
 
+from dag import listeners, nodes
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
     gateway_class,
     grant,
+    listener,
     on,
     route,
     service,
+    stream_route,
     to,
 )
 from tests.dag.gateway.test_httproute import forward
-from tests.dag.world import apply, delete, routes, world
+from tests.dag.world import FLEET, apply, delete, routes, world
 
 GIVEN = gateway_class() + gateway("gw") + service("s1") + service("s2")
 FINE = ["Accepted", "ResolvedRefs"]
@@ -238,3 +241,19 @@ def test_grants_are_alternatives_and_the_last_one_that_goes_revokes() -> None:
 def test_a_reference_into_its_own_namespace_needs_no_grant() -> None:
     it = world(GIVEN + route("r", to_all("name: s1, namespace: default, port: 80")))
     assert routes(it, "*") == ["/ -> default/s1:80"]
+
+
+def test_limits_by_annotations_hold_for_datagrams() -> None:
+    annotated = "namespace: default, annotations: {projectcontour.io/max-connections: '5'}"
+    it = world(
+        gateway_class()
+        + gateway("gw", listener("udp", 5300, "UDP"))
+        + service("dns", port="port: 53, protocol: UDP").replace("namespace: default", annotated)
+        + stream_route("UDPRoute", "r", "{name: dns, port: 53}")
+    )
+    found = it.answer(listeners.listener, nodes.ListenerKey(FLEET, "udp-5300"))
+    assert found is not None
+    assert found.stream is not None
+    (share,) = found.stream.shares
+    assert share.cluster is not None
+    assert share.cluster.limits == nodes.CircuitBreakers(connections=5)

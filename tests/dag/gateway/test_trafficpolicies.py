@@ -727,6 +727,7 @@ OF_TCP = {
     "timeout.tcp.connectTimeout": "timeout: {tcp: {connectTimeout: 3s}}",
     "connection.bufferLimit": "connection: {bufferLimit: 1Mi}",
     "connection.preconnect": "connection: {preconnect: {perEndpointPercent: 150}}",
+    "healthCheck.passive": "healthCheck: {passive: {}}",
     "tcpKeepalive": "tcpKeepalive: {probes: 3}",
     "proxyProtocol": "proxyProtocol: {version: V1}",
 }
@@ -738,7 +739,7 @@ def test_what_a_policy_says_of_tcp_is_told_where_it_is_for_datagrams(field: str)
     given = gateway_class() + gateway("gw", *ports) + service("s1")
     given += stream_route("TCPRoute", "t", "{name: s1, port: 80}")
     it = world(
-        given + policy("p", f"{OF_TCP[field]}, healthCheck: {{active: {{type: TCP}}}}", GATEWAY)
+        given + policy("p", f"{OF_TCP[field]}, circuitBreaker: {{maxConnections: 7}}", GATEWAY)
     )
     assert message(it, "p") == "True/Accepted: the policy applies"
     apply(it, stream_route("UDPRoute", "u", "{name: s1, port: 80}"))
