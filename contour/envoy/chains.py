@@ -90,11 +90,8 @@ def termination(
         tls.ciphers or policy.edge.ciphers,
         tls.curves or policy.edge.curves,
     )
-    if is_http:
-        versions = tls.http_versions or policy.http_versions
-        shared.alpn_protocols.extend(
-            it for version, it in _PROTOCOLS.items() if version in versions
-        )
+    versions = tls.http_versions or (policy.http_versions if is_http else ())
+    shared.alpn_protocols.extend(it for version, it in _PROTOCOLS.items() if version in versions)
     for secret in (tls.secret, *tls.more_secrets):
         tls_parameters.write_certificate(shared, secret)
     shared.tls_params.signature_algorithms.extend(tls.signatures)

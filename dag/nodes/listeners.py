@@ -138,7 +138,7 @@ class Tls:
     """Of TLS 1.2, in Envoy's notation; the house's (`Edge`) if empty."""
     curves: tuple[str, ...] = ()
     http_versions: tuple[str, ...] = ()
-    """`HTTP/1.1`, `HTTP/2`; the settings' if empty."""
+    """`HTTP/1.1`, `HTTP/2`; the settings' if empty, and of a stream none."""
     signatures: tuple[str, ...] = ()
     """Algorithms of signatures, in BoringSSL's notation; its own if empty."""
     resumption: Resumption | None = None
