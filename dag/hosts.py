@@ -1,10 +1,9 @@
 """The merge: what the three APIs want for one host becomes one virtual host.
 
-The precedence is: the Gateway API beats HTTPProxy, which beats Ingress, wherever their routes match
-the same requests; where they do not, all of them are served. The same holds for how TLS is
-terminated. Routes of the Gateway API are ordered by their own host names first; routes of the other
-APIs come after each of these whose match is at least as specific. This module alone knows all
-three.
+Precedence: the Gateway API beats HTTPProxy, which beats Ingress, wherever their routes match the
+same requests; where they do not, all of them are served. The same holds for how TLS is terminated.
+Routes of the Gateway API are ordered by their own host names first; routes of the other APIs come
+after each of these whose match is at least as specific. This module alone knows all three.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -85,11 +84,8 @@ def _wanted_hosts(view: View, key: nodes.HostKey) -> Iterator[nodes.SecureHost]:
 def overruled(
     view: View, key: nodes.HostKey
 ) -> Iterator[tuple[nodes.SecureHost, nodes.SecureHost]]:
-    """What is wanted for TLS connections that another API takes, each with what that one wants.
-    Nothing is lost between those that both read requests: their routes are merged.
-
-    Computed when it is asked for: `contour analyze` does.
-    """
+    """What is wanted for TLS connections that another API takes, each with what that one wants, for
+    `contour analyze`. Where both read requests, nothing is lost: their routes are merged."""
     every = tuple(_wanted_hosts(view, key))
     for it in every[1:]:
         if every[0].stream is not None or it.stream is not None:
