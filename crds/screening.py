@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple, TypeGuard
 
+from crds.complaints import UNICODE, dotted
 from crds.raw import Raw, is_list, is_mapping
 
 LIMIT = 1_000_000
@@ -56,6 +57,14 @@ def screened(raw: Raw) -> Screening:
                     below.append(value)
         level = below
     return Screening(nulls, bad_text, is_too_large=False)
+
+
+def refusal(raw: Raw) -> str:
+    """Why an object that stands in a text inside another one cannot be taken; empty if it can."""
+    seen = screened(raw)
+    if seen.is_too_large:
+        return "is too large or nested too deeply"
+    return f"{dotted(next(bad_texts(raw)))} {UNICODE}" if seen.has_bad_text else ""
 
 
 def _is_container(value: object) -> TypeGuard[list[object] | Raw]:

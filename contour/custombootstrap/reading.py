@@ -9,10 +9,10 @@ import json
 from contour.custombootstrap import patching
 from contour.envoy.parsing import Found
 from contour.files import parse
+from crds import screening
 from crds.complaints import dotted
 from crds.custombootstrap import LONGEST, CustomBootstrap, read
-from crds.raw import Raw, is_mapping
-from crds.screening import without_nulls
+from crds.raw import Raw, is_mapping, mapping
 from dag.rawconfig.content import Remark
 
 _FIELDS = frozenset(("type", "value", "jsonPatches"))
@@ -48,11 +48,12 @@ def document(text: str, path: str, found: Found) -> Raw:
         found.errors.append(Remark(path, size))
         return {}
     try:
-        value = without_nulls(parse.value(text.encode()))
+        read = parse.value(text.encode())
     except parse.MalformedError as error:
         found.errors.append(Remark(path, f"line {error.line + 1}: {error.message}"))
         return {}
-    if not is_mapping(value) or not value:
-        found.errors.append(Remark(path, "must be an object, and is not"))
-        return {}
+    why = screening.refusal(read) if is_mapping(read) else ""
+    value = {} if why else mapping(screening.without_nulls(read))
+    if not value:
+        found.errors.append(Remark(path, why or "must be an object, and is not"))
     return value

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import takewhile
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard, cast
 
 from google.protobuf import any_pb2, json_format, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -31,7 +31,12 @@ _TYPED_STRUCT = "xds.type.v3.TypedStruct"
 _OLD_API = re.compile(r"envoy\.(api\.v2|.*\.v2(alpha\d*)?)\.")
 _ANY = "google.protobuf.Any"
 _AS_THEY_ARE = "google.protobuf."
-"""Messages of this package have special JSON forms, which protobuf checks when it reads them."""
+"""Messages of this package have JSON forms of their own, which are checked when they are read."""
+_WITH_VALUE = frozenset(
+    f"google/protobuf/{it}.proto"
+    for it in ("any", "duration", "field_mask", "struct", "timestamp", "wrappers")
+)
+"""The files of the messages whose JSON form stands in the field `value` inside an `Any`."""
 
 
 @dataclass(slots=True)
@@ -65,21 +70,25 @@ def read_into(message: Message, value: Raw, path: str, before: Before | None = N
     return _read(of, message, value, path, before)
 
 
-def _read(of: Descriptor, message: Message, value: Raw, path: str, before: Before | None) -> Found:
+def _read(
+    of: Descriptor, message: Message, value: object, path: str, before: Before | None
+) -> Found:
     walk = _Walk()
-    readable = walk.message(of, value, _Place(path), before)
-    found = walk.found
-    if not found.errors:
-        try:
-            json_format.ParseDict(readable, message)
-        except json_format.ParseError as error:
-            found.errors.append(_told(message.DESCRIPTOR.name, path, str(error)))
-        except (ValueError, TypeError, RecursionError) as error:
-            found.errors.append(Remark(path, f"cannot be read: {error}"))
-        else:
+    try:
+        readable = walk.message(of, value, _Place(path), before)
+        if not walk.found.errors:
+            # A text for a Duration, and so on.
+            json_format.ParseDict(cast("Raw", readable), message)
             for steps, made in walk.made:
                 _put(message, steps, made)
-    return found
+    except json_format.ParseError as error:
+        walk.found.errors.append(_told(message.DESCRIPTOR.name, path, str(error)))
+    except RecursionError:
+        walk.found.errors.append(Remark(path, "is nested too deeply"))
+    except Exception as error:  # protobuf has many types, depending on what is wrong
+        text = f"cannot be read: {type(error).__name__}: {error}"
+        walk.found.errors.append(Remark(path, text[:_LONGEST]))
+    return walk.found
 
 
 _LONGEST = 300
@@ -98,11 +107,15 @@ def _told(root: str, path: str, text: str) -> Remark:
 
 
 _Steps = tuple[tuple[str, int | str | None], ...]
-"""The path to a message inside another one: names of fields, each with the index in a list or the
-key in a map; None for other fields."""
+"""To a message inside another one: names of fields, with the place in a list or the key in a map;
+None for a field that is neither. No steps lead to the message itself, an `Any` inside an `Any`."""
 
 
 def _put(message: Message, steps: _Steps, made: Message | list[Message]) -> None:
+    if not steps:
+        assert isinstance(made, Message)
+        message.CopyFrom(made)
+        return
     for name, key in steps[:-1]:
         inner = getattr(message, name)
         message = inner if key is None else inner[key]
@@ -140,8 +153,10 @@ class _Walk:
         self.found = Found()
         self.made: list[tuple[_Steps, Message | list[Message]]] = []
 
-    def message(self, of: Descriptor, value: Raw, at: _Place, before: Before | None) -> Raw:
+    def message(self, of: Descriptor, value: object, at: _Place, before: Before | None) -> object:
         """The copy of a message."""
+        if not is_mapping(value):
+            return value
         if of.full_name == _ANY:
             return self._any(value, at, before)
         if of.full_name.startswith(_AS_THEY_ARE):
@@ -174,11 +189,9 @@ class _Walk:
                 self.made.append((at.below(of.name).steps, made))
                 return []
             return [
-                self.message(inner, it, at.below(of.name, index), None) if is_mapping(it) else it
+                self.message(inner, it, at.below(of.name, index), None)
                 for index, it in enumerate(value)
             ]
-        if not is_mapping(value):
-            return value
         return self.message(inner, value, at.below(of.name), was.single())
 
     def _in_map(
@@ -210,9 +223,13 @@ class _Walk:
         return result
 
     def _any(self, value: Raw, at: _Place, before: Before | None) -> Raw:
-        name = str(value.get("@type", "")).rpartition("/")[2]
         if not value:
-            return value  # an empty one, as where a route enables a filter
+            return value  # one that holds nothing, as where a filter is enabled by a route
+        url = value.get("@type", "")
+        if not isinstance(url, str):
+            self.found.errors.append(Remark(f"{at.path}.@type", "must be text"))
+            return value
+        name = url.rpartition("/")[2]
         if not name:
             self.found.errors.append(Remark(f"{at.path}.@type", "is required"))
             return value
@@ -226,11 +243,21 @@ class _Walk:
             self.found.warnings.append(Remark(at.path, text))
             definitions.of(_TYPED_STRUCT)  # so that protobuf knows it
             return {"@type": _PREFIX + _TYPED_STRUCT, "typeUrl": _PREFIX + name, "value": rest}
-        if name.startswith(_AS_THEY_ARE):
-            return {"@type": _PREFIX + name, **rest}
+        if known.file.name in _WITH_VALUE:
+            return self._well_known(known, rest, at)
         return self._packed(known, rest, at, before)
 
-    def _packed(self, of: Descriptor, value: Raw, at: _Place, before: Before | None) -> Raw:
+    def _well_known(self, of: Descriptor, value: Raw, at: _Place) -> Raw:
+        """Reads a message whose JSON form stands in `value`."""
+        for name in sorted(value.keys() - {"value"}):
+            text = f"is no field of {of.full_name} in an Any, which has value alone"
+            self.found.errors.append(Remark(f"{at.path}.{name}", text))
+        if "value" not in value:
+            self.found.errors.append(Remark(f"{at.path}.value", "is required"))
+            return value
+        return self._packed(of, value["value"], at._replace(path=f"{at.path}.value"), None)
+
+    def _packed(self, of: Descriptor, value: object, at: _Place, before: Before | None) -> Raw:
         """Reads the message inside an `Any` by itself."""
         message = message_factory.GetMessageClass(of)()
         found = _read(of, message, value, at.path, _unpacked(of, before))

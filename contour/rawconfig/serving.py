@@ -6,6 +6,7 @@ are objects, from which the rows come (`contour.discovery`). Rows with the repor
 from a `Witness`, one for each fleet.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -21,6 +22,9 @@ from dag.engine.incremental import Engine
 from dag.engine.view import Change
 from dag.rawconfig import claims, content, revisions
 from dag.rawconfig.claims import NodeKey
+from dag.rawconfig.content import Reading, Remark
+
+log = logging.getLogger(__name__)
 
 
 class PublishNode(Protocol):
@@ -53,13 +57,22 @@ class EnvoyConfigs:
     def take(self, key: NamespacedName, found: object) -> None:
         """Writes the content of an EnvoyConfig, or removes it."""
         if isinstance(found, EnvoyConfig):
-            reading = self._reader.reading(found)
+            reading = self._reading(found)
             self._engine.write(content.READINGS, key, reading)
             self.values.want(key, content.values(reading.content.items if reading.content else ()))
         else:
             self.values.want(key, frozenset())
             self._reader.forget(key)
             self._engine.write(content.READINGS, key, None)
+
+    def _reading(self, found: EnvoyConfig) -> Reading:
+        """What came of reading it: an error of this object, whatever the reader raises."""
+        try:
+            return self._reader.reading(found)
+        except Exception as error:  # one object must not stop the others
+            log.exception("cannot read the EnvoyConfig %s", found.metadata.key)
+            told = Remark("spec", f"cannot be read: {type(error).__name__}")
+            return Reading(found.spec.node_id, "", None, (told,))
 
     def note(self, change: Change) -> bool:
         """Takes a changed answer of the graph. Returns whether rows were written, so that settling

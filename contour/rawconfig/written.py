@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from contour.files import parse
-from crds import envoyconfig
+from crds import envoyconfig, screening
 from crds.envoyconfig import (
     EnvoyConfig,
     EnvoyResources,
@@ -21,8 +21,7 @@ from crds.envoyconfig import (
 )
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.meta import NamespacedName
-from crds.raw import Raw, is_mapping
-from crds.screening import without_nulls
+from crds.raw import Raw, is_mapping, mapping
 from dag.rawconfig.content import FromSecret, FromSlices, Remark
 from dag.values.selectors import OPERATORS
 
@@ -159,9 +158,11 @@ def _of_texts(
 def _value(text: str, serialization: Serialization, path: str) -> Raw:
     try:
         read = json.loads(text) if serialization == "json" else parse.value(text.encode())
-        value = without_nulls(read)
-        if not is_mapping(value):
+        if not is_mapping(read):
             raise _Refused(path, "must be an object")
+        if why := screening.refusal(read):
+            raise _Refused(path, why)
+        value = mapping(screening.without_nulls(read))
         envoyconfig.canonical(value)
     except parse.MalformedError as error:
         raise _Refused(path, f"line {error.line + 1}: {error.message}") from None

@@ -24,6 +24,7 @@ _SETTINGS = bootstrap.Settings(
     monitoring=bootstrap.SocketAddress("0.0.0.0", 8002),
 )
 _ADMIN = {"address": {"socket_address": {"address": "127.0.0.1", "port_value": 19000}}}
+_STRING = "type.googleapis.com/google.protobuf.StringValue"
 _EXTRA = {"name": "extra", "connect_timeout": "1s"}
 
 
@@ -229,6 +230,11 @@ def test_a_listener_on_a_used_port_is_refused(text: str, told: str) -> None:
                     ".TcpProxy", "cluster": "z"}}]}]}]}}),
             "filters[0].typed_config.stat_prefix must have at least 1 characters",
         ),
+        (_merge({"stats_sinks": [{"typed_config": {"@type": _STRING}}]}),
+         "value.stats_sinks[0].typed_config.value is required"),
+        (_patch(_op("add", "/stats_sinks", value=[{"typed_config": {"@type": _STRING}}])),
+         "stats_sinks[0].typed_config.value is required"),
+        ('{"a":' * 400 + "1" + "}" * 400, "is too large or nested too deeply"),
         (_patch(_op("remove", "/nowhere")), "jsonPatches[0] remove /nowhere: can't remove"),
         (_patch(_op("test", "/node/id", value="x")), "jsonPatches[0] test /node/id:"),
         (_patch(_op("replace", "", value=[1])), "jsonPatches leave no object"),

@@ -9,6 +9,7 @@ from dag.rawconfig.content import Fixed, FromSecret, FromSlices
 from tests.contour.rawconfig.documents import HCM, read, refused
 
 CLUSTER = "resources: [{type: cluster, value: {name: a, connect_timeout: 1s}}]"
+ANY, STRING = (f"type.googleapis.com/google.protobuf.{it}" for it in ("Any", "StringValue"))
 OTHER_TYPE = "type.googleapis.com/envoy.extensions.filters.http.of_tomorrow.v3.Filter"
 
 
@@ -171,6 +172,15 @@ def test_all_errors_are_told_with_their_paths(spec: str, errors: list[str]) -> N
         ("{name: a, load_assignment: {endpoints: [{priority: 1.5}]}}",
          "load_assignment.endpoints[0].priority"),
         ("{name: a, metadata: 1}", ""),
+        (f"{{name: a, typed_dns_resolver_config: {{typed_config: {{'@type': {STRING}}}}}}}",
+         "typed_dns_resolver_config.typed_config.value"),
+        (f"{{name: a, typed_dns_resolver_config: {{typed_config: {{'@type': {STRING}, value: '', "
+         "v: ''}}}", "typed_dns_resolver_config.typed_config.v"),
+        (f"{{name: a, typed_dns_resolver_config: {{typed_config: {{'@type': {ANY}, "
+         "value: {'@type': {}}}}}", "typed_dns_resolver_config.typed_config.value.@type"),
+        (f"{{name: a, typed_dns_resolver_config: {{typed_config: {{'@type': {ANY}, value: 1}}}}}}",
+         "typed_dns_resolver_config.typed_config.value"),
+        (f"{{name: a, metadata: {{filter_metadata: {{a: {{b: 1{'0' * 400}}}}}}}}}", ""),
     ],
 )  # fmt: skip
 def test_a_value_of_a_wrong_type_is_told_with_its_path(value: str, path: str) -> None:
@@ -221,9 +231,11 @@ def test_a_bomb_of_aliases_is_refused() -> None:
     [
         ("name: a\n        metadata: &a {filter_metadata: *a}", "refers to no complete anchor"),
         ('{"a":' * 3000 + "1" + "}" * 3000, "deep"),
+        ('{"a":' * 150 + "1" + "}" * 150, "is too large or nested too deeply"),
+        ('{"name": "\\ud800"}', "name must be valid Unicode text without NUL"),
     ],
 )
-def test_a_ring_and_what_is_nested_too_deep_are_refused(text: str, words: str) -> None:
+def test_a_text_that_no_object_may_hold_is_refused(text: str, words: str) -> None:
     spec = f"serialization: yaml\nenvoyResources:\n  clusters:\n    - value: |\n        {text}\n"
     (error,) = read(spec).errors
     assert error.path == "spec.envoyResources.clusters[0].value"
