@@ -20,9 +20,9 @@ from typing import NamedTuple, TypeGuard, cast
 
 from google.protobuf import any_pb2, json_format, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 
-from contour.envoy import definitions, messages
+from contour.envoy import definitions, encoding, messages
 from crds.raw import Raw, is_list, is_mapping
 from dag.rawconfig.content import Remark
 
@@ -67,7 +67,42 @@ def read_into(message: Message, value: Raw, path: str, before: Before | None = N
     """Fills an empty message; what it holds afterwards means nothing if there is an error."""
     of = definitions.of(message.DESCRIPTOR.full_name)
     assert of is not None
-    return _read(of, message, value, path, before)
+    return _whole(of, message, value, path, before)
+
+
+def _whole(
+    of: Descriptor, message: Message, value: object, path: str, before: Before | None
+) -> Found:
+    """Reads a message that is encoded by itself, and sees whether others can read it then: a level
+    of JSON may be three of Protobuf, which are not counted when they are written."""
+    found = _read(of, message, value, path, before)
+    if not found.errors and not _is_readable(message):
+        found.errors.append(Remark(path + _deepest(message), _TOO_DEEP))
+    return found
+
+
+_TOO_DEEP = "is nested deeper than the 100 levels that Protobuf reads"
+
+
+def _is_readable(message: Message) -> bool:
+    try:
+        type(message).FromString(encoding.encoded(message))
+    except DecodeError:
+        return False
+    return True
+
+
+def _deepest(message: Message) -> str:
+    """The field without which a message could be read, as the end of a path; empty if none is."""
+    if message.DESCRIPTOR.full_name.startswith(_AS_THEY_ARE):
+        return ""  # no such field is written in JSON
+    for of, _ in message.ListFields():
+        rest = type(message)()
+        rest.CopyFrom(message)
+        rest.ClearField(of.name)
+        if _is_readable(rest):
+            return f".{of.name}"
+    return ""
 
 
 def _read(
@@ -260,11 +295,11 @@ class _Walk:
     def _packed(self, of: Descriptor, value: object, at: _Place, before: Before | None) -> Raw:
         """Reads the message inside an `Any` by itself."""
         message = message_factory.GetMessageClass(of)()
-        found = _read(of, message, value, at.path, _unpacked(of, before))
+        found = _whole(of, message, value, at.path, _unpacked(of, before))
         self._note(found)
         if not found.errors:
             packed = any_pb2.Any(type_url=_PREFIX + of.full_name)
-            packed.value = message.SerializeToString(deterministic=True)
+            packed.value = encoding.encoded(message)
             self.made.append((at.steps, packed))
         return {}
 

@@ -1,7 +1,9 @@
 """What EnvoyConfigs come to: equal content has one version, and all errors are told at once."""
 
 import pytest
+from envoy.config.cluster.v3 import cluster_pb2
 from envoy.config.listener.v3 import listener_pb2
+from google.protobuf import struct_pb2
 
 from contour.rawconfig.reading import Reader
 from crds.meta import NamespacedName
@@ -9,8 +11,15 @@ from dag.rawconfig.content import Fixed, FromSecret, FromSlices
 from tests.contour.rawconfig.documents import HCM, read, refused
 
 CLUSTER = "resources: [{type: cluster, value: {name: a, connect_timeout: 1s}}]"
-ANY, STRING = (f"type.googleapis.com/google.protobuf.{it}" for it in ("Any", "StringValue"))
+ANY, STRING, STRUCT = (
+    f"type.googleapis.com/google.protobuf.{it}" for it in ("Any", "StringValue", "Struct")
+)
 OTHER_TYPE = "type.googleapis.com/envoy.extensions.filters.http.of_tomorrow.v3.Filter"
+
+
+def nested(depth: int) -> str:
+    """An object so many levels deep. Each of them is three in a Struct of Protobuf."""
+    return "{a: " * depth + "1" + "}" * depth
 
 
 def with_filter(config: str) -> str:
@@ -181,11 +190,27 @@ def test_all_errors_are_told_with_their_paths(spec: str, errors: list[str]) -> N
         (f"{{name: a, typed_dns_resolver_config: {{typed_config: {{'@type': {ANY}, value: 1}}}}}}",
          "typed_dns_resolver_config.typed_config.value"),
         (f"{{name: a, metadata: {{filter_metadata: {{a: {{b: 1{'0' * 400}}}}}}}}}", ""),
+        (f"{{name: a, metadata: {{filter_metadata: {{a: {nested(33)}}}}}}}", "metadata"),
+        (f"{{name: a, typed_dns_resolver_config: {{typed_config: {{'@type': {STRUCT}, "
+         f"value: {nested(34)}}}}}}}", "typed_dns_resolver_config.typed_config.value"),
     ],
 )  # fmt: skip
 def test_a_value_of_a_wrong_type_is_told_with_its_path(value: str, path: str) -> None:
     found = read(f"resources: [{{type: cluster, value: {value}}}]")
     assert [it.path for it in found.errors] == [f"spec.resources[0].value.{path}".rstrip(".")]
+
+
+def test_what_is_nested_as_deep_as_protobuf_reads_is_served() -> None:
+    metadata = f"metadata: {{filter_metadata: {{a: {nested(32)}}}}}"
+    config = (
+        f"typed_dns_resolver_config: {{typed_config: {{'@type': {STRUCT}, value: {nested(33)}}}}}"
+    )
+    found = read(f"resources: [{{type: cluster, value: {{name: a, {metadata}, {config}}}}}]")
+    assert found.content is not None, found.errors
+    (item,) = found.content.items
+    assert isinstance(item, Fixed)
+    made = cluster_pb2.Cluster.FromString(item.body)
+    assert made.typed_dns_resolver_config.typed_config.Unpack(struct_pb2.Struct())
 
 
 def test_types_that_are_not_known_pass_and_are_told() -> None:
