@@ -34,9 +34,12 @@ def applied(document: object, operation: Raw, longest: int) -> object:
     Raises NotAppliedError, also if the result has more characters than `longest`."""
     try:
         result: object = jsonpatch.apply_patch(document, [operation], in_place=True)
+        is_long = operation["op"] == "copy" and len(json.dumps(result)) > longest
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
         raise NotAppliedError(_said(error)) from error
-    if operation["op"] == "copy" and len(json.dumps(result)) > longest:
+    except RecursionError as error:
+        raise NotAppliedError("makes it nested too deeply") from error
+    if is_long:
         raise NotAppliedError(f"makes it longer than {longest:,} characters")
     return result
 

@@ -15,6 +15,19 @@ def encoded(content: message.Message) -> bytes:
     return content.SerializeToString(deterministic=True)
 
 
+TOO_DEEP = "is nested deeper than the 100 levels that Protobuf reads"
+
+
+def is_readable(content: message.Message) -> bool:
+    """Whether its bytes can be read again: levels are counted when they are read, and not before.
+    What an `Any` holds is read by itself, and not looked at here."""
+    try:
+        type(content).FromString(encoded(content))
+    except message.DecodeError:
+        return False
+    return True
+
+
 def packed(content: message.Message) -> any_pb2.Any:
     """An extension's configuration as Envoy wants it: typed."""
     result = any_pb2.Any()

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeGuard, cast
 
 from google.protobuf import any_pb2, json_format, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 
 from contour.envoy import definitions, encoding, messages
 from crds.raw import Raw, is_list, is_mapping
@@ -76,20 +76,9 @@ def _whole(
     """Reads a message that is encoded by itself, and sees whether others can read it then: a level
     of JSON may be three of Protobuf, which are not counted when they are written."""
     found = _read(of, message, value, path, before)
-    if not found.errors and not _is_readable(message):
-        found.errors.append(Remark(path + _deepest(message), _TOO_DEEP))
+    if not found.errors and not encoding.is_readable(message):
+        found.errors.append(Remark(path + _deepest(message), encoding.TOO_DEEP))
     return found
-
-
-_TOO_DEEP = "is nested deeper than the 100 levels that Protobuf reads"
-
-
-def _is_readable(message: Message) -> bool:
-    try:
-        type(message).FromString(encoding.encoded(message))
-    except DecodeError:
-        return False
-    return True
 
 
 def _deepest(message: Message) -> str:
@@ -100,7 +89,7 @@ def _deepest(message: Message) -> str:
         rest = type(message)()
         rest.CopyFrom(message)
         rest.ClearField(of.name)
-        if _is_readable(rest):
+        if encoding.is_readable(rest):
             return f".{of.name}"
     return ""
 

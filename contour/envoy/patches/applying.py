@@ -15,6 +15,7 @@ from google.protobuf.message import Message
 
 from contour import jsonpatching
 from contour.envoy.patches import documents
+from crds import screening
 from crds.envoygateway.patchpolicy import PatchOperation
 from crds.meta import NamespacedName
 from crds.raw import Raw, is_mapping
@@ -80,17 +81,34 @@ def applied(kind: Kind, body: bytes, patches: Iterable[Patch]) -> Patched:
 
 
 def _after(kind: Kind, body: bytes, patch: Patch) -> bytes:
-    """The resource after the operations of one policy."""
+    """The resource after the operations of one policy. Raises _FailedError, whatever happens."""
+    number = patch.operations[0].number
+    try:
+        before, document = _before(kind, body, number)
+        for it in patch.operations:
+            number = it.number
+            document = _operated(kind, document, it)
+        return _read(kind, before, document, number)
+    except _FailedError:
+        raise
+    except RecursionError as error:
+        raise _FailedError(number, "operation", "is nested too deeply") from error
+    except Exception as error:  # of many types; one policy must not stop the others
+        why = f"cannot be applied: {type(error).__name__}: {error}"
+        raise _FailedError(number, "operation", why[:_LONGEST]) from error
+
+
+_LONGEST = 300
+
+
+def _before(kind: Kind, body: bytes, number: int) -> tuple[Message, object]:
+    """The resource as it is, and its document."""
     before = kind.message()
     before.ParseFromString(body)
-    first = patch.operations[0]
     try:
-        document: object = documents.written(before) if body else {}
+        return before, documents.written(before) if body else {}
     except documents.UnreadableError as error:
-        raise _FailedError(first.number, "name", str(error)) from error
-    for it in patch.operations:
-        document = _operated(kind, document, it)
-    return _read(kind, before, document, patch.operations[-1].number)
+        raise _FailedError(number, "name", str(error)) from error
 
 
 def _operated(kind: Kind, document: object, it: Operation) -> object:
@@ -142,7 +160,7 @@ def _found(document: object, number: int, expression: str) -> list[str]:
         found = islice(jsonpaths.found(expression, document), MOST_PLACES + 1)
         places = [_pointer(it) for it in found]
     except JSONPathError as error:
-        raise _FailedError(number, "operation.jsonPath", str(error).splitlines()[0]) from error
+        raise _FailedError(number, "operation.jsonPath", str(error.message)) from error
     if not places:
         raise _FailedError(number, "operation.jsonPath", f"{expression} finds nothing")
     if len(places) > MOST_PLACES:
@@ -158,6 +176,8 @@ def _pointer(parts: Iterable[int | str]) -> str:
 def _read(kind: Kind, before: Message, document: object, number: int) -> bytes:
     if not is_mapping(document):
         raise _FailedError(number, "operation", "leaves no object")
+    if why := screening.refusal(document):
+        raise _FailedError(number, "operation", f"leaves a resource that {why}")
     after = kind.message()
     try:
         body = documents.read(after, copy.deepcopy(document))

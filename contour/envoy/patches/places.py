@@ -26,6 +26,8 @@ def _host_refusal(before: Message, after: Message) -> str:
     assert isinstance(after, route_pb.VirtualHost)
     if (before.name, before.domains) != (after.name, after.domains):
         return "changes the name or the domains of the virtual host, which have to stay"
+    if not encoding.is_readable(route_pb2.RouteConfiguration(virtual_hosts=[after])):
+        return f"makes a virtual host that {encoding.TOO_DEEP}"
     return ""
 
 

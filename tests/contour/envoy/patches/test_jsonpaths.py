@@ -25,7 +25,7 @@ NESTED: Raw = {"list": [[[[[[[1]]]]]]]}
     ("expression", "places"),
     [
         ("$.routes[1].name", [("routes", 1, "name")]),
-        ("..routes[?match(@.name, 'b.*')]", [("routes", 1)]),
+        ("$..routes[?match(@.name, 'b.*')]", [("routes", 1)]),
         ("$..[?match(@, 'ho')]", []),
         ("$..[?search(@, 'ho')]", [("routes", 0, "name")]),
         ("$.routes[?@.age == 1]", [("routes", 1)]),
@@ -44,8 +44,18 @@ def test_places(expression: str, places: list[jsonpaths.Place]) -> None:
         # Python's `re` takes these two, and follows the second for ever.
         ("$..[?search(@, '(?=s)')]", ROUTES, "is not a valid RE2 expression"),
         (f"$..[?search(@, '{'(x+)+' * 200}')]", ROUTES, "too complex"),
-        ("$..[?@.name =~ /s.*/]", ROUTES, "=~ is not in RFC 9535"),
-        ("$..[?@.name =~ /(/]", ROUTES, "=~ is not in RFC 9535"),
+        ("$..[?@.name =~ /s.*/]", ROUTES, "unexpected token"),
+        ("$..[?@.name <> 'shop']", ROUTES, "TOKEN_LG"),
+        ("$..[?@.name in ['shop']]", ROUTES, "TOKEN_NAME"),
+        ("$..[?@ contains 'name']", ROUTES, "TOKEN_NAME"),
+        ("$..[?typeof(@) == 'string']", ROUTES, "'typeof' is not defined"),
+        ("$..[?isinstance(@, 'string')]", ROUTES, "'isinstance' is not defined"),
+        ("$.routes | $.name", ROUTES, "unexpected token"),
+        ("$.routes & $.name", ROUTES, "unexpected token"),
+        ("$.routes.~", ROUTES, "unexpected token"),
+        ("^", ROUTES, "unexpected token"),
+        ("routes", ROUTES, "expected 'TOKEN_ROOT'"),
+        ("$.routes[?@.age == 1e400]", ROUTES, "has a number that is too large"),
         ("$[?" + "!" * 1000 + "@.name]", ROUTES, "is nested too deeply"),
         ("$..[?count($..*) > 1]", DEEP, "takes more than 50,000 steps"),
         ("$..*..*", DEEP, "takes more than 50,000 steps"),
@@ -55,5 +65,6 @@ def test_places(expression: str, places: list[jsonpaths.Place]) -> None:
     ],
 )
 def test_refused(expression: str, document: Raw, why: str) -> None:
-    with pytest.raises(JSONPathError, match=why):
+    with pytest.raises(JSONPathError) as refused:
         list(jsonpaths.found(expression, document))
+    assert why in str(refused.value.message)

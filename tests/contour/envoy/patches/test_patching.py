@@ -7,11 +7,13 @@ from envoy.config.cluster.v3 import cluster_pb2
 from envoy.config.listener.v3 import listener_pb2
 from envoy.config.route.v3 import route_pb2
 
+from contour import jsonpatching
 from contour.controller import Controller
 from contour.inspection.explaining import Explainer
 from contour.xds import resources
 from crds.envoygateway import patchpolicy as crd
 from crds.meta import ObjectRef
+from crds.raw import Raw
 from dag.evaluation.requests import Request
 from dag.patches.policies import PATCHES
 from dag.plan import STATUSES
@@ -61,6 +63,21 @@ def patch(type_: str, name: str, operation: str) -> str:
 def adding(place: str, value: str = "") -> str:
     type_, name, path, usual = PLACES[place]
     return patch(type_, name, f"op: add, path: '{path}', value: {value or usual}")
+
+
+UNSAID = "{x: {'@type': type.googleapis.com/google.protobuf.StringValue}}"
+
+
+def metadata(depth: int, innermost: str) -> str:
+    """Adds metadata to a host that are nested so deep."""
+    value = f"{{filter_metadata: {{x: {'{a: ' * depth}{innermost}{'}' * depth}}}}}"
+    return patch(*PLACES["host"][:2], f"op: add, path: /metadata, value: {value}")
+
+
+def copying(count: int) -> str:
+    """Copies metadata of 30 levels, which were doubled so often, into the innermost of them."""
+    whole, below = "/metadata/filter_metadata/x", "/a" * 31 * 2**count
+    return patch(*PLACES["host"][:2], f"op: copy, from: {whole}, path: {whole}{below}")
 
 
 def served(text: str = GIVEN) -> tuple[Controller, Published]:
@@ -211,9 +228,48 @@ def test_policies_are_layers_of_which_each_stands_in_for_the_next() -> None:
             "spec.jsonPatches[0].operation.jsonPath: ",
         ),
         (
+            [patch(*PLACES["host"][:2], "op: remove, jsonPath: ''")],
+            "Invalid",
+            "spec.jsonPatches[0].operation.jsonPath: expected 'TOKEN_ROOT'",
+        ),
+        (
+            [patch(*PLACES["host"][:2], "op: remove, jsonPath: '$.routes[?@.name == 1e400]'")],
+            "Invalid",
+            "spec.jsonPatches[0].operation.jsonPath: has a number that is too large",
+        ),
+        (
             [patch(*PLACES["host"][:2], "op: remove")],
             "Invalid",
             "needs a path or a jsonPath",
+        ),
+        (
+            [
+                patch(
+                    *PLACES["host"][:2], f"op: add, path: /typed_per_filter_config, value: {UNSAID}"
+                )
+            ],
+            "Invalid",
+            "leaves no valid resource: typed_per_filter_config[x].value is required",
+        ),
+        (
+            [metadata(33, "1")],
+            "Invalid",
+            "leaves no valid resource: metadata is nested deeper than the 100 levels",
+        ),
+        (
+            [metadata(32, "[1]")],  # by itself it could be read, and not in its table
+            "Invalid",
+            "makes a virtual host that is nested deeper than the 100 levels",
+        ),
+        (
+            [metadata(30, "{}"), copying(0), copying(1)],
+            "Invalid",
+            "leaves a resource that is too large or nested too deeply",
+        ),
+        (
+            [metadata(30, "{}"), *map(copying, range(5))],
+            "Invalid",
+            "makes it nested too deeply",
         ),
         (
             [patch(crd.LISTENER, "ingress_http", "op: remove, path: /filter_chains/0")],
@@ -266,6 +322,27 @@ def test_a_patch_that_cannot_be_applied_is_told_and_changes_nothing(
     assert told(controller).startswith(f"False/{reason}: ")
     assert text in told(controller)
     assert without(published) == before
+
+
+def test_whatever_a_policy_raises_is_told_and_the_others_stay_in_force(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = jsonpatching.applied
+
+    def planted(document: object, operation: Raw, longest: int) -> object:
+        if operation["op"] == "test":
+            raise ZeroDivisionError("planted")
+        return real(document, operation, longest)
+
+    monkeypatch.setattr(jsonpatching, "applied", planted)
+    bad = policy("bad", patch(*PLACES["host"][:2], "op: test, path: /name, value: x"))
+    controller, published = served(GIVEN + bad + policy("p", adding("host")))
+    assert not controller.engine.failures
+    said = "spec.jsonPatches[0].operation: cannot be applied: ZeroDivisionError: planted"
+    assert told(controller, "bad") == f"False/Invalid: {said}"
+    assert told(controller).startswith("True/Programmed")
+    take(controller, policy("p", adding("host")), gone=True)
+    assert changed(published) == [(resources.ROUTE, "h1.example.com")]
 
 
 def test_a_patch_follows_what_it_changes() -> None:
