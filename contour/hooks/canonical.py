@@ -16,8 +16,9 @@ from google.protobuf.message import DecodeError, Message
 from contour.envoy import definitions, encoding
 from contour.hooks.wire import UnreadableError
 
-_DEEPEST: Final = 32
-"""How deep `Any` may stand inside `Any`; a listener of ours has three levels."""
+_DEEPEST: Final = 100
+"""How many messages may stand inside one another, also in what `Any` holds. Protobuf reads as many,
+and begins anew with each `Any`; a listener of ours has some twenty."""
 _ANY = any_pb2.Any.DESCRIPTOR
 
 
@@ -25,13 +26,16 @@ def settled(message: Message, unknown: set[str]) -> bytes:
     """The canonical bytes of a message, whose `Any` are replaced by their canonical form.
 
     Adds to `unknown` the types of which our packages have no definition: what they hold stays as
-    it was encoded. Raises UnreadableError if an `Any` does not hold what its type says.
+    it was encoded. Raises UnreadableError if an `Any` does not hold what its type says, or if
+    messages are nested too deeply.
     """
     _settle(message, unknown, 0)
     return encoding.encoded(message)
 
 
 def _settle(message: Message, unknown: set[str], depth: int) -> None:
+    if depth == _DEEPEST:
+        raise UnreadableError(f"{message.DESCRIPTOR.full_name} is nested too deeply")
     if isinstance(message, any_pb2.Any):
         _settle_any(message, unknown, depth)
         return
@@ -41,18 +45,16 @@ def _settle(message: Message, unknown: set[str], depth: int) -> None:
             continue
         if inner.GetOptions().map_entry:
             for it in value.values():
-                _settle(it, unknown, depth)
+                _settle(it, unknown, depth + 1)
         elif field.is_repeated:
             for it in value:
-                _settle(it, unknown, depth)
+                _settle(it, unknown, depth + 1)
         else:
-            _settle(value, unknown, depth)
+            _settle(value, unknown, depth + 1)
 
 
 def _settle_any(found: any_pb2.Any, unknown: set[str], depth: int) -> None:
     name = found.type_url.rpartition("/")[2]
-    if depth == _DEEPEST:
-        raise UnreadableError(f"{name} is nested too deeply")
     known = definitions.of(name)
     if known is None:
         unknown.add(name)

@@ -7,15 +7,17 @@ Envoy accepts them.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+from envoy.config.bootstrap.v3 import bootstrap_pb2
 from envoy.config.cluster.v3 import cluster_pb2
 from envoy.config.listener.v3 import listener_pb2
-from envoy.config.route.v3 import route_components_pb2
+from envoy.config.route.v3 import route_components_pb2, route_pb2
 from envoy.extensions.transport_sockets.tls.v3 import secret_pb2
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, Message
 
 from contour import turns
+from contour.envoy import encoding
 from contour.hooks import canonical, wire
 from contour.hooks.wire import Field, Hook, Resources, UnreadableError
 
@@ -119,6 +121,8 @@ class _Reading:
             message.ParseFromString(body)
         except DecodeError as error:
             raise UnreadableError(f"{name} is no {message.DESCRIPTOR.name}: {error}") from error
+        if not encoding.is_readable(_HOLDERS[name](message)):
+            raise UnreadableError(f"{name} {encoding.TOO_DEEP}, where it is to stand")
         return canonical.settled(message, self.unknown)
 
     def _check_names(self, name: Field, found: list[bytes]) -> None:
@@ -170,3 +174,17 @@ _TYPES: Mapping[Field, Callable[[], _Message]] = {
     "clusters": cluster_pb2.Cluster,
     "secrets": secret_pb2.Secret,
 }
+
+
+def _table(host: route_components_pb2.VirtualHost) -> route_pb2.RouteConfiguration:
+    return route_pb2.RouteConfiguration(virtual_hosts=[host])
+
+
+_HOLDERS: Mapping[Field, Callable[[Any], Message]] = {
+    "route": lambda it: _table(route_components_pb2.VirtualHost(routes=[it])),
+    "virtual_host": _table,
+    "listener": lambda it: it,
+    "clusters": lambda it: bootstrap_pb2.Bootstrap.StaticResources(clusters=[it]),
+    "secrets": lambda it: bootstrap_pb2.Bootstrap.StaticResources(secrets=[it]),
+}
+"""What a resource is put into, where it stands deeper."""

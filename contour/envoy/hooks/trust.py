@@ -155,15 +155,12 @@ def _named(found: Message) -> Iterator[str]:
             yield value
 
 
-_DEEPEST = 40
-
-
-def messages(found: Message, depth: int = 0) -> Iterator[Message]:
-    """The message and all those inside it."""
+def messages(found: Message) -> Iterator[Message]:
+    """The message and all those inside it, of which whoever read it has bounded the depth."""
     if isinstance(found, any_pb2.Any):
         inner = _unpacked(found)
-        if inner is not None and depth < _DEEPEST:
-            yield from messages(inner, depth + 1)
+        if inner is not None:
+            yield from messages(inner)
         return
     yield found
     for field, value in found.ListFields():
@@ -176,7 +173,7 @@ def messages(found: Message, depth: int = 0) -> Iterator[Message]:
         else:
             values = value if field.is_repeated else (value,)
         for it in values:
-            yield from messages(it, depth + 1)
+            yield from messages(it)
 
 
 def _unpacked(found: any_pb2.Any) -> Message | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from envoy.config.cluster.v3 import cluster_pb2
 from envoy.config.core.v3 import base_pb2
+from envoy.config.rbac.v3 import rbac_pb2
 from envoy.config.route.v3 import route_components_pb2
 from google.protobuf import any_pb2, message, struct_pb2
 
@@ -69,6 +70,30 @@ def typed(type_url: str, value: bytes) -> bytes:
     """The host, with the configuration of a filter."""
     body = route_components_pb2.VirtualHost(name="shop", domains=["shop"])
     body.typed_per_filter_config["filter"].CopyFrom(any_pb2.Any(type_url=type_url, value=value))
+    return encoded(body)
+
+
+def permitting(levels: int, times: int) -> bytes:
+    """The host, with permissions so many levels deep in an `Any`, and the same so often in it."""
+    name = "type.googleapis.com/envoy.config.rbac.v3.Permission"
+    value = encoded(rbac_pb2.Permission(any=True))
+    for _ in range(times):
+        permission = rbac_pb2.Permission()
+        permission.matcher.name = "x"
+        permission.matcher.typed_config.CopyFrom(any_pb2.Any(type_url=name, value=value))
+        for _ in range(levels):
+            permission = rbac_pb2.Permission(not_rule=permission)
+        value = encoded(permission)
+    return typed(name, value)
+
+
+def listing(levels: int) -> bytes:
+    """The host, with an empty list inside so many others in its metadata: two messages for each."""
+    value = struct_pb2.Value(list_value=struct_pb2.ListValue())
+    for _ in range(levels):
+        value = struct_pb2.Value(list_value=struct_pb2.ListValue(values=[value]))
+    body = route_components_pb2.VirtualHost(name="shop", domains=["shop"])
+    body.metadata.filter_metadata["x"].fields["y"].CopyFrom(value)
     return encoded(body)
 
 
