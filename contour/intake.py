@@ -7,6 +7,7 @@ ContourConfiguration that the process follows. The last good version stays in fo
 says so. Everything else becomes a row as it is.
 """
 
+import logging
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
@@ -24,6 +25,8 @@ from dag.configuration import reading
 from dag.engine.incremental import Engine
 from dag.envoyproxy import reading as proxies
 from dag.references import parsing, secrets
+
+log = logging.getLogger(__name__)
 
 
 def parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
@@ -62,8 +65,16 @@ def _loss(engine: Engine, kind: Kind, key: NamespacedName) -> str | None:
     return None
 
 
-def _fault(found: Any | None) -> str | None:
-    """Why an object must not replace a valid one; None if it may."""
+def _fault(found: Any) -> str | None:
+    """Why an object must not replace one without fault."""
+    try:
+        return _judged(found)
+    except Exception as error:  # one object must not stop the others
+        log.exception("cannot judge the %s %s", type(found).__name__, found.metadata.key)
+        return f"it cannot be judged: {type(error).__name__}"
+
+
+def _judged(found: Any) -> str | None:
     match found:
         case Secret(type="kubernetes.io/tls"):
             pair = secrets.checked(found)

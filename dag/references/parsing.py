@@ -10,10 +10,14 @@ if TYPE_CHECKING:
 
 
 def certificates(pem: bytes) -> "list[Certificate]":
-    """One or more certificates; raises ValueError."""
+    """One or more certificates, which hold from and until dates that Python has; raises
+    ValueError."""
     from cryptography import x509
 
-    return x509.load_pem_x509_certificates(pem)
+    found = x509.load_pem_x509_certificates(pem)
+    for it in found:
+        _ = it.not_valid_before_utc, it.not_valid_after_utc  # read late: it may be the year 0
+    return found
 
 
 def revocation_list(pem: bytes) -> "CertificateRevocationList":

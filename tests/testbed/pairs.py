@@ -1,5 +1,6 @@
 """The manifests of Secrets that hold certificates, keys and revocation lists."""
 
+import ssl
 from base64 import b64encode
 from functools import cache
 from json import dumps
@@ -28,6 +29,13 @@ def pair(number: int = 0, days: float = 36500) -> tuple[bytes, bytes]:
     """A self-signed certificate and its key, PEM; another one per number; days count from 2020."""
     made = certificates.self_signed(f"test-{number}", days=days)
     return made.pem, made.key_pem
+
+
+def in_year_0(chain: bytes) -> bytes:
+    """The certificate of a `pair`, but it ends in the year 0, which Python has not."""
+    ends = b"2119"
+    changed = ssl.PEM_cert_to_DER_cert(chain.decode()).replace(ends, b"0000")
+    return ssl.DER_cert_to_PEM_cert(changed).encode()
 
 
 def authority(name: str, namespace: str = "default", made: Pair | None = None) -> str:

@@ -76,6 +76,7 @@ CHAIN, KEY = pairs.pair()
         (pairs.with_pair("cert", b"", KEY), "has no certificate"),
         (pairs.with_pair("cert", CHAIN, b""), "has no private key"),
         (pairs.with_pair("cert", b"junk", KEY), "does not parse"),
+        (pairs.with_pair("cert", pairs.in_year_0(CHAIN), KEY), "does not parse"),
         (pairs.with_pair("cert", CHAIN, pairs.pair(1)[1]), "do not belong together"),
     ],
 )
