@@ -15,7 +15,7 @@ def context(tls: nodes.UpstreamTls | None, authorities: bytes | None) -> ssl.SSL
         return True
     if authorities is None and not tls.system:
         return _unverified()
-    pem = None if authorities is None else authorities.decode("ascii", "replace")
+    pem = None if authorities is None else authorities.decode("ascii", "ignore")
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if pem is None:
         made.load_default_certs()

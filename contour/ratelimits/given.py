@@ -19,8 +19,13 @@ def settings(found: Process) -> Settings:
     redis, pair = found.redis, found.pair
     return Settings(
         redis=redis.url if redis is not None else "",
-        redis_authority=redis.authority.decode() if redis is not None else "",
-        certificate=pair.chain.decode() if pair is not None else "",
-        key=pair.key.decode() if pair is not None else "",
-        authority=found.authorities.decode(),
+        redis_authority=_text(redis.authority) if redis is not None else "",
+        certificate=_text(pair.chain) if pair is not None else "",
+        key=_text(pair.key) if pair is not None else "",
+        authority=_text(found.authorities),
     )
+
+
+def _text(pem: bytes) -> str:
+    """A PEM file, which may have anything beside its blocks; these are ASCII."""
+    return pem.decode("ascii", "ignore")
