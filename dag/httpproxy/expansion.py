@@ -41,8 +41,11 @@ def expansion(view: View, key: NamespacedName) -> Expansion | None:
         return None
     if not owner.fqdns(root):
         return Expansion(None, (), (key,))
-    refusal = _refusal(view, root)
-    return Expansion(None, (refusal,), (key,)) if refusal else _expansion(view, root)
+    if refusal := _refusal(view, root):
+        return Expansion(None, (refusal,), (key,))
+    if not includes.Walk(routes.Scope(view)).covers(root):
+        return _too_large(view, root)
+    return _expansion(view, root)
 
 
 def _refusal(view: View, root: HTTPProxy) -> Problem | None:
@@ -53,9 +56,18 @@ def _refusal(view: View, root: HTTPProxy) -> Problem | None:
         return problems.root_not_allowed(place, allowed)
     if not (spec.routes or spec.includes or spec.tcpproxy):
         return problems.nothing_defined(place)
-    if not includes.Walk(routes.Scope(view)).covers(root):
-        return problems.too_many_routes(place, includes.MAX_ROUTES)
     return None
+
+
+def _too_large(view: View, root: HTTPProxy) -> Expansion:
+    """The expansion of a root whose routes are too many to be read. It answers all requests for its
+    host with 503: a wider host must not take them past its guards."""
+    place = problems.spec(root.metadata.key)
+    every = nodes.Route(nodes.Match(), schemes.UNSERVED, place.subject)
+    wanted = schemes.claim(view, root, guards.CLOSED, (routes.LocatedRoute(every, place),))
+    claim = next(it for it in wanted if isinstance(it, nodes.Claim))
+    told = problems.too_many_routes(place, includes.MAX_ROUTES)
+    return Expansion(claim, (told,), (root.metadata.key,))
 
 
 def _expansion(view: View, root: HTTPProxy) -> Expansion:

@@ -247,7 +247,7 @@ def test_a_child_that_is_too_large_is_cut_whole_and_the_root_serves_the_rest(siz
     assert problems(engine, "HTTPProxy", "root") == ([] if fits else ["IncludeError/TooManyRoutes"])
 
 
-def test_a_root_that_is_too_large_by_itself_is_not_served() -> None:
+def test_a_root_that_is_too_large_by_itself_closes_its_host() -> None:
     engine = world(SERVICES + root("root", f"routes: [{to('s1')}]"))
     found = next(engine.rows(tables.HTTPPROXIES))[1]
     routes_ = found.spec.routes * (includes.MAX_ROUTES + 1)
@@ -255,5 +255,5 @@ def test_a_root_that_is_too_large_by_itself_is_not_served() -> None:
         tables.HTTPPROXIES, key("root"), replace(found, spec=replace(found.spec, routes=routes_))
     )
     engine.settle()
-    assert routes(engine, "a.com") == []
+    assert routes(engine, "a.com") == ["/ -> 503"]
     assert problems(engine, "HTTPProxy", "root") == ["IncludeError/TooManyRoutes"]
