@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import aiohttp
 
 _OURS = ("http.admin.", "http.monitoring.", "listener.admin.", "listener.monitoring.")
+_TIMEOUT = 10.0
+"""Seconds; Envoy's main thread, which answers, may be busy with a large configuration."""
 _STARTED = r"^listener_manager\.workers_started$"
 _LOST = r"^filesystem\.write_failed$"
 _ACTIVE = r"^(http\..*\.downstream_rq_active|listener\..*\.downstream_cx_active)$"
@@ -76,11 +78,12 @@ class Administration:
     async def _statistics(self, kind: str, pattern: str) -> list[dict[str, Any]]:
         query = {"format": "json", "type": kind, "filter": pattern}
         async with self._session() as session, session.get("/stats", params=query) as answer:
+            answer.raise_for_status()
             found: list[dict[str, Any]] = json.loads(await answer.text())["stats"]
             return [gauge for gauge in found if "name" in gauge]
 
     def _session(self) -> aiohttp.ClientSession:
-        timeout = aiohttp.ClientTimeout(total=2)
+        timeout = aiohttp.ClientTimeout(total=_TIMEOUT)
         if isinstance(self.address, str):
             return aiohttp.ClientSession(base_url=f"http://{self.address}", timeout=timeout)
         connector = aiohttp.UnixConnector(str(self.address))

@@ -11,16 +11,14 @@ import logging
 import signal
 from dataclasses import dataclass
 
-import aiohttp
 from aiohttp import web
 
+from contour.host import finishing
 from contour.host.administration import Administration
 
 _log = logging.getLogger(__name__)
 
 _POLL = 0.1
-_ATTEMPTS = 4
-_FIRST_PAUSE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +39,20 @@ async def drain(envoy: Administration, patience: Patience) -> None:
     """Drains Envoy; returns when its end would affect no client, or when the time is up."""
     try:
         async with asyncio.timeout(patience.timeout):
-            if not await _turned_away(envoy):
-                _log.warning("Envoy does not answer on %s; not waiting for it", envoy.address)
-                return
+            await finishing.told(envoy.fail_health_checks)
             await asyncio.sleep(patience.delay)
-            await _quiet(envoy, patience)
+            await finishing.quiet(
+                envoy,
+                idle_grace=patience.idle_grace,
+                poll=_POLL,
+                connections=patience.connections,
+            )
     except TimeoutError:
         _log.warning(
             "Envoy still has open requests after %g seconds; they will be cut", patience.timeout
         )
-    except aiohttp.ClientError:
-        _log.info("Envoy has exited")
+    except finishing.ExitedError:
+        _log.warning("nobody listens on %s; not waiting for Envoy", envoy.address)
     else:
         _log.info("Envoy is drained")
 
@@ -93,26 +94,3 @@ class Waiting:
 
 async def _healthy(_: web.Request) -> web.Response:
     return web.Response(text="ok\n")
-
-
-async def _turned_away(envoy: Administration) -> bool:
-    """Whether Envoy could be told to fail its health checks."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            await envoy.fail_health_checks()
-        except (aiohttp.ClientError, TimeoutError) as error:
-            _log.info("cannot make Envoy fail its health checks: %s; retrying", error)
-            await asyncio.sleep(_FIRST_PAUSE * 3**attempt)
-        else:
-            return True
-    return False
-
-
-async def _quiet(envoy: Administration, patience: Patience) -> None:
-    idle = 0.0
-    while idle < patience.idle_grace:
-        activity = await envoy.activity()
-        if not activity.requests and activity.connections <= patience.connections:
-            return
-        idle = 0 if activity.requests else idle + _POLL
-        await asyncio.sleep(_POLL)

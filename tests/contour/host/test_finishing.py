@@ -1,0 +1,96 @@
+"""Whether the end of an Envoy is waited for, however its administration interface answers."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from contour import host
+from contour.host import administration, draining, shutdown, state
+
+pytestmark = pytest.mark.envoy
+
+_FAULTS = 4
+"""Answers in a row that are bad, from the third on."""
+
+Fault = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Drain = Callable[[administration.Administration], Awaitable[None]]
+
+
+async def _late(_: web.Request) -> web.StreamResponse:
+    await asyncio.sleep(0.5)
+    return web.json_response({"stats": []})
+
+
+async def _failed(_: web.Request) -> web.StreamResponse:
+    return web.Response(status=503)
+
+
+async def _cut(request: web.Request) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.abort()
+    return web.Response()
+
+
+@contextlib.asynccontextmanager
+async def _faulty(admin: Path, fault: Fault) -> AsyncIterator[administration.Administration]:
+    """Stands before an administration interface, and gives some bad answers."""
+    asked = 0
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        nonlocal asked
+        asked += 1
+        if 2 < asked <= 2 + _FAULTS:
+            return await fault(request)
+        async with client.request(request.method, request.rel_url) as found:
+            return web.Response(body=await found.read(), status=found.status)
+
+    connector = aiohttp.UnixConnector(str(admin))
+    async with aiohttp.ClientSession("http://admin", connector=connector) as client:
+        application = web.Application()
+        application.router.add_route("*", "/{path:.*}", answer)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0)
+        await runner.setup()
+        socket = admin.with_name("faulty.sock")
+        try:
+            await web.UnixSite(runner, str(socket)).start()
+            yield administration.Administration(socket)
+        finally:
+            await runner.cleanup()
+
+
+async def _in_a_pod(envoy: administration.Administration) -> None:
+    await shutdown.drain(envoy, shutdown.Patience(delay=0, idle_grace=0.2, timeout=30))
+
+
+async def _of_our_own(envoy: administration.Administration) -> None:
+    await draining.drain(envoy, 30)
+
+
+@pytest.mark.parametrize("drain", [_in_a_pod, _of_our_own])
+@pytest.mark.parametrize("fault", [_late, _failed, _cut])
+async def test_bad_answers_do_not_end_the_wait(
+    directory: state.StateDirectory,
+    configuration: str,
+    port: int,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: Fault,
+    drain: Drain,
+) -> None:
+    monkeypatch.setattr("contour.host.administration._TIMEOUT", 0.3)
+    options = host.EnvoyOptions(concurrency=1, drain_seconds=0)
+    async with (
+        host.EnvoyProcess(directory, configuration, options) as envoy,
+        _faulty(directory.socket(host.ADMIN), fault) as asked,
+        aiohttp.ClientSession() as client,
+    ):
+        await envoy.live()
+        async with client.get(f"http://127.0.0.1:{port}/stream?seconds=3") as answer:
+            drained = asyncio.ensure_future(drain(asked))
+            assert len((await answer.read()).splitlines()) > 3
+            assert not drained.done()
+        await drained
