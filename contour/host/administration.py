@@ -1,6 +1,7 @@
 """A client for Envoy's administration interface."""
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ _TIMEOUT = 10.0
 _STARTED = r"^listener_manager\.workers_started$"
 _LOST = r"^filesystem\.write_failed$"
 _ACTIVE = r"^(http\..*\.downstream_rq_active|listener\..*\.downstream_cx_active)$"
+_OF_A_THREAD = re.compile(r"\.(worker_\d+|main_thread)\.downstream_cx_active$")
+"""The share of one thread in the gauge of its listener."""
 
 
 class Activity(NamedTuple):
@@ -91,9 +94,11 @@ class Administration:
 
 
 def _activity(gauges: Iterable[dict[str, Any]]) -> Activity:
-    users = {
-        gauge["name"]: gauge["value"] for gauge in gauges if not gauge["name"].startswith(_OURS)
-    }
+    users = {it["name"]: it["value"] for it in gauges if _is_of_users(it["name"])}
     requests = sum(value for name, value in users.items() if name.startswith("http."))
     connections = sum(value for name, value in users.items() if name.startswith("listener."))
     return Activity(requests, connections)
+
+
+def _is_of_users(gauge: str) -> bool:
+    return not gauge.startswith(_OURS) and _OF_A_THREAD.search(gauge) is None

@@ -94,3 +94,20 @@ async def test_bad_answers_do_not_end_the_wait(
             assert len((await answer.read()).splitlines()) > 3
             assert not drained.done()
         await drained
+
+
+async def test_a_connection_is_counted_once(
+    directory: state.StateDirectory, configuration: str, port: int
+) -> None:
+    options = host.EnvoyOptions(concurrency=2, drain_seconds=0)
+    async with (
+        host.EnvoyProcess(directory, configuration, options) as envoy,
+        aiohttp.ClientSession() as one,
+        aiohttp.ClientSession() as two,
+    ):
+        await envoy.live()
+        for client in (one, two):
+            async with client.get(f"http://127.0.0.1:{port}/") as answer:
+                await answer.read()
+        asked = administration.Administration(directory.socket(host.ADMIN))
+        assert (await asked.activity()).connections == 2
