@@ -32,18 +32,18 @@ def _options(command: Any) -> Any:
                 "--idle-grace", type=click.FloatRange(0), default=5, show_default=True,
                 metavar="SECONDS",
                 help="Open connections count as idle after this time in seconds without an active "
-                "request.",
+                "request or TCP stream.",
             ),
             click.option(
                 "--min-open-connections", type=click.IntRange(0), default=0, show_default=True,
-                help="Stop waiting when no request is active and at most this many connections "
-                "are open.",
+                help="Stop waiting when no request or TCP stream is active and at most this many "
+                "connections are open.",
             ),
             click.option(
                 "--drain-timeout", type=click.FloatRange(0), default=280, show_default=True,
                 metavar="SECONDS",
-                help="Maximum time in seconds for everything; open requests are cut then. Keep it "
-                "below the pod's terminationGracePeriodSeconds.",
+                help="Maximum time in seconds for everything; open requests and TCP streams are "
+                "cut then. Keep it below the pod's terminationGracePeriodSeconds.",
             ),
         )
     ):  # fmt: skip
@@ -57,7 +57,8 @@ def shut_down(admin_address: str, **patience: Any) -> None:
     """Drains Envoy, and returns when it can end without cutting a request.
 
     Envoy's health checks fail first, so that load balancers stop sending connections. The command
-    then waits until no request is active, or until --drain-timeout.
+    then waits until no request and no TCP stream (TCPRoute, TLSRoute, tcpproxy) is active, or until
+    --drain-timeout.
     """
     import asyncio
 

@@ -71,7 +71,8 @@ if TYPE_CHECKING:
 @click.option(
     "--drain-time", "drain", type=click.FloatRange(0), default=30, show_default=True,
     metavar="SECONDS",
-    help="Time in seconds that open requests have to finish when this command ends.",
+    help="Time in seconds that open requests and TCP streams have to finish when this command "
+    "ends.",
 )  # fmt: skip
 @click.option(
     "--listener-drain-time", "replaced", type=click.IntRange(1), default=DRAIN_SECONDS,

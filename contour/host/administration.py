@@ -14,7 +14,7 @@ _TIMEOUT = 10.0
 """Seconds; Envoy's main thread, which answers, may be busy with a large configuration."""
 _STARTED = r"^listener_manager\.workers_started$"
 _LOST = r"^filesystem\.write_failed$"
-_ACTIVE = r"^(http\..*\.downstream_rq_active|listener\..*\.downstream_cx_active)$"
+_ACTIVE = r"^(http\..*\.downstream_(rq|cx)_active|listener\..*\.downstream_cx_active)$"
 _OF_A_THREAD = re.compile(r"\.(worker_\d+|main_thread)\.downstream_cx_active$")
 """The share of one thread in the gauge of its listener."""
 
@@ -23,7 +23,15 @@ class Activity(NamedTuple):
     """The open requests and connections of clients."""
 
     requests: int
+    streams: int
+    """TCP connections that are passed on as they are: Envoy reads no requests on them."""
     connections: int
+    """Of any kind, whether or not something happens on them."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether clients would lose something that is under way."""
+        return bool(self.requests or self.streams)
 
 
 def named(address: str) -> "Administration":
@@ -65,7 +73,7 @@ class Administration:
             answer.raise_for_status()
 
     async def activity(self) -> Activity:
-        """The requests and connections that are open now, without those to this interface."""
+        """What is open now, without what comes to this interface or to listeners for probes."""
         return _activity(await self._gauges(_ACTIVE))
 
     async def lost_writes(self) -> int:
@@ -95,9 +103,18 @@ class Administration:
 
 def _activity(gauges: Iterable[dict[str, Any]]) -> Activity:
     users = {it["name"]: it["value"] for it in gauges if _is_of_users(it["name"])}
-    requests = sum(value for name, value in users.items() if name.startswith("http."))
-    connections = sum(value for name, value in users.items() if name.startswith("listener."))
-    return Activity(requests, connections)
+
+    def total(kind: str, gauge: str) -> int:
+        return sum(
+            value
+            for name, value in users.items()
+            if name.startswith(f"{kind}.") and name.endswith(f".{gauge}")
+        )
+
+    connections = total("listener", "downstream_cx_active")
+    # The gauges are not read at one moment, so there may seem to be less than none.
+    streams = max(connections - total("http", "downstream_cx_active"), 0)
+    return Activity(total("http", "downstream_rq_active"), streams, connections)
 
 
 def _is_of_users(gauge: str) -> bool:

@@ -1,8 +1,8 @@
 """Drains an Envoy of our own: no new connections, and time for open requests to finish.
 
-Envoy does not close a connection that is idle between two requests, but sends `Connection: close`
-in the next response. So when no request is open, connections get a short grace period for a last
-request.
+Envoy does not close a connection that idles between two requests, it says `Connection: close` in
+the next response. So once no request is open, connections get a short grace to say what they want.
+A TCP stream is waited for like a request.
 """
 
 import asyncio
@@ -29,9 +29,15 @@ async def drain(envoy: administration.Administration, seconds: float) -> None:
 
 
 async def _tell(envoy: administration.Administration, seconds: float) -> None:
-    open_ones = (await finishing.told(envoy.activity)).requests
-    if open_ones:
+    activity = await finishing.told(envoy.activity)
+    if activity.is_busy:
         _log.info(
-            "draining: %d %s still open; waiting up to %g s. A second signal (Ctrl-C) ends it now",
-            *(open_ones, "request is" if open_ones == 1 else "requests are", seconds),
+            "draining: %s still open; waiting up to %g s. A second signal (Ctrl-C) ends it now",
+            *(_open_ones(activity), seconds),
         )
+
+
+def _open_ones(activity: administration.Activity) -> str:
+    kinds = ((activity.requests, "request"), (activity.streams, "TCP stream"))
+    named = " and ".join(f"{n} {kind}{'s' if n > 1 else ''}" for n, kind in kinds if n)
+    return f"{named} {'is' if sum(n for n, _ in kinds) == 1 else 'are'}"

@@ -48,12 +48,12 @@ async def told(ask: Callable[[], Awaitable[T]]) -> T:
 async def quiet(
     envoy: Administration, *, idle_grace: float, poll: float, connections: int = 0
 ) -> None:
-    """Returns when no request is open and at most so many connections are, or when there was no
-    request for `idle_grace` seconds. Raises ExitedError."""
+    """Returns when neither a request nor a TCP stream is open and at most so many connections are,
+    or when none of the former was for `idle_grace` seconds. Raises ExitedError."""
     idle = 0.0
     while idle < idle_grace:
         activity = await told(envoy.activity)
-        if not activity.requests and activity.connections <= connections:
+        if not activity.is_busy and activity.connections <= connections:
             return
-        idle = 0 if activity.requests else idle + poll
+        idle = 0 if activity.is_busy else idle + poll
         await asyncio.sleep(poll)

@@ -28,9 +28,9 @@ class Patience:
     delay: float = 5
     """How long new connections are still accepted."""
     idle_grace: float = 5
-    """After so long without any request, open connections count as idle."""
+    """Without any request or TCP stream for so long, open connections count as idle."""
     connections: int = 0
-    """Up to so many open connections count as none."""
+    """So many idle connections are not waited for."""
     timeout: float = 280
     """The limit for the whole drain."""
 
@@ -49,7 +49,8 @@ async def drain(envoy: Administration, patience: Patience) -> None:
             )
     except TimeoutError:
         _log.warning(
-            "Envoy still has open requests after %g seconds; they will be cut", patience.timeout
+            "Envoy still has open requests or TCP streams after %g seconds; they will be cut",
+            patience.timeout,
         )
     except finishing.ExitedError:
         _log.warning("nobody listens on %s; not waiting for Envoy", envoy.address)

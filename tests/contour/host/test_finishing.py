@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -11,6 +13,7 @@ from aiohttp import web
 
 from contour import host
 from contour.host import administration, draining, shutdown, state
+from tests.testbed.ports import free_port
 
 pytestmark = pytest.mark.envoy
 
@@ -94,6 +97,51 @@ async def test_bad_answers_do_not_end_the_wait(
             assert len((await answer.read()).splitlines()) > 3
             assert not drained.done()
         await drained
+
+
+@pytest.mark.parametrize("drain", [_in_a_pod, _of_our_own])
+async def test_a_stream_is_waited_for_and_an_idle_connection_is_not(
+    directory: state.StateDirectory,
+    configuration: str,
+    port: int,
+    caplog: pytest.LogCaptureFixture,
+    drain: Drain,
+) -> None:
+    caplog.set_level("INFO")
+    document, streams = json.loads(configuration), free_port()
+    document["static_resources"]["listeners"].append(_tcp(streams))
+    options = host.EnvoyOptions(concurrency=1, drain_seconds=0)
+    asked = administration.Administration(directory.socket(host.ADMIN))
+    async with (
+        host.EnvoyProcess(directory, json.dumps(document), options) as envoy,
+        aiohttp.ClientSession() as client,
+    ):
+        await envoy.live()
+        async with client.get(f"http://127.0.0.1:{port}/") as answer:
+            await answer.read()
+        # Envoy does not know that these bytes are a request.
+        url = f"http://127.0.0.1:{streams}/stream?seconds=3"
+        async with client.get(url, headers={"Connection": "close"}) as answer:
+            assert await asked.activity() == (0, 1, 2)
+            drained = asyncio.ensure_future(drain(asked))
+            assert len((await answer.read()).splitlines()) > 3
+            assert not drained.done()
+        async with asyncio.timeout(10):
+            await drained
+        assert await asked.activity() == (0, 0, 1)
+    if drain is _of_our_own:
+        assert "draining: 1 TCP stream is still open; waiting up to 30 s" in caplog.text
+
+
+def _tcp(port: int) -> dict[str, Any]:
+    """A listener that passes on what comes, as it is."""
+    kind = "type.googleapis.com/envoy.extensions.filters.network.tcp_proxy.v3.TcpProxy"
+    proxy = {"@type": kind, "stat_prefix": "tcp", "cluster": "one"}
+    return {
+        "name": "tcp",
+        "address": {"socket_address": {"address": "127.0.0.1", "port_value": port}},
+        "filter_chains": [{"filters": [{"name": "tcp", "typed_config": proxy}]}],
+    }
 
 
 async def test_a_connection_is_counted_once(
