@@ -18,6 +18,7 @@ from contour.custombootstrap import (
     protecting,
     reading,
     sockets,
+    statistics,
 )
 from contour.envoy import parsing
 from contour.envoy.parsing import Found
@@ -59,6 +60,7 @@ def applied(
     rendered = bootstrap.message(settings)
     result, found = changed(custom, rendered)
     found.errors += protecting.differences(rendered, result)
+    found.errors += statistics.lost(result)
     found.errors += constraints.violations(result)
     found.errors += _duplicates(result)
     found.errors += sockets.conflicts(result, taken)

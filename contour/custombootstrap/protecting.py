@@ -13,6 +13,7 @@ the first; the second has the size of regular expressions that rules count on |
 | the cluster `envoy-admin` | readiness and metrics are read through it |
 | the listener `monitoring`, where there is one | the same |
 | `admin` | without it nobody can drain Envoy; it may be a TCP port of the loopback interface |
+| statistics of listeners and requests | readiness and draining are read from them (`statistics`) |
 
 `node` may be left out, since one text serves many fleets.
 """

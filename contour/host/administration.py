@@ -17,6 +17,18 @@ _LOST = r"^filesystem\.write_failed$"
 _ACTIVE = r"^(http\..*\.downstream_(rq|cx)_active|listener\..*\.downstream_cx_active)$"
 _OF_A_THREAD = re.compile(r"\.(worker_\d+|main_thread)\.downstream_cx_active$")
 """The share of one thread in the gauge of its listener."""
+_COUNTED = frozenset(
+    (
+        "http.admin.downstream_rq_active",
+        "http.admin.downstream_cx_active",
+        "listener.admin.downstream_cx_active",
+    )
+)
+"""Gauges of the interface itself, which every Envoy has unless its bootstrap leaves them out."""
+
+
+class UncountedError(Exception):
+    """Envoy does not count what is open."""
 
 
 class Activity(NamedTuple):
@@ -73,8 +85,12 @@ class Administration:
             answer.raise_for_status()
 
     async def activity(self) -> Activity:
-        """What is open now, without what comes to this interface or to listeners for probes."""
-        return _activity(await self._gauges(_ACTIVE))
+        """What is open now, without what comes to this interface or to listeners for probes.
+        Raises UncountedError."""
+        gauges = await self._gauges(_ACTIVE)
+        if not _COUNTED.issubset(it["name"] for it in gauges):
+            raise UncountedError("its bootstrap leaves out the gauges of requests and connections")
+        return _activity(gauges)
 
     async def lost_writes(self) -> int:
         """How often Envoy could not write to a file (its access log) since it was started."""

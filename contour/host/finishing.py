@@ -1,8 +1,8 @@
 """Waits until an Envoy has nothing open, whoever started it.
 
-An answer of its administration interface that is late, or an error, says nothing about what is
-open: it is asked for again, as long as the caller has time. Only an interface that refuses
-connections several times in a row belongs to an Envoy that has exited.
+An answer of its administration interface that is late, an error, or without the gauges that count
+says nothing about what is open: it is asked for again, as long as the caller has time. Only an
+interface that refuses connections several times in a row belongs to an Envoy that has exited.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import aiohttp
 
-from contour.host.administration import Administration
+from contour.host.administration import Administration, UncountedError
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ async def told(ask: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await ask()
-        except (aiohttp.ClientError, TimeoutError) as error:
+        except (aiohttp.ClientError, TimeoutError, UncountedError) as error:
             is_refused = isinstance(error, aiohttp.ClientConnectorError)
             refusals = refusals + 1 if is_refused else 0
             if refusals == _REFUSALS:

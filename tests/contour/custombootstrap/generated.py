@@ -225,5 +225,12 @@ PROTECTED: Mapping[str, Change] = {
     "no administration": _drop("admin"),
     "open administration": _set("admin", "address", values=(_tcp(19000, "0.0.0.0"),)),
     "no way to the administration": _drop("static_resources", "clusters", 1),
+    "no statistics": _set("stats_config", "stats_matcher", values=({"reject_all": True},)),
+    "no gauges": _set(
+        "stats_config", "stats_matcher", values=(
+            {"exclusion_list": {"patterns": [{"suffix": "_active"}]}},
+            {"inclusion_list": {"patterns": [{"prefix": "server."}]}},
+        ),
+    ),
     "no static resources": _drop("static_resources"),
 }  # fmt: skip

@@ -124,6 +124,32 @@ def test_a_type_that_is_not_known_here_is_left_to_envoy_and_told() -> None:
     assert custombootstrap.told(warning).startswith("stats_sinks[0].typed_config the type own.v1")
 
 
+def _matching(**matcher: object) -> str:
+    """A bootstrap with another matcher of statistics."""
+    return _patch(_op("replace", "/stats_config/stats_matcher", value=matcher))
+
+
+def _any(*more: object, **pattern: object) -> object:
+    return {"patterns": [*more, pattern]}
+
+
+_KEPT = ({"safe_regex": {"regex": r"http\.[^.]+\.downstream_(cx|rq)_active"}},)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _without("stats_config"),
+        _matching(reject_all=False),
+        _matching(inclusion_list=_any(*_KEPT, prefix="LISTENER", ignore_case=True)),
+        _matching(exclusion_list=_any(prefix="cluster.")),
+        _merge({"stats_config": {"stats_matcher": {"inclusion_list": _any(prefix="vhost")}}}),
+    ],
+)
+def test_other_statistics_may_be_left_out(text: str) -> None:
+    assert _applied(text)
+
+
 _TLS = "/static_resources/clusters/0/transport_socket/typed_config"
 
 
@@ -172,6 +198,15 @@ _TLS = "/static_resources/clusters/0/transport_socket/typed_config"
         (_without("static_resources", "clusters", 1), "clusters[name=envoy-admin] must stay"),
         (_without("static_resources", "listeners"), "listeners[name=monitoring] must stay"),
         (_without("layered_runtime"), "layered_runtime.layers[name=dynamic] must stay"),
+        (_matching(reject_all=True), "stats_config.stats_matcher must keep listener_manager.wo"),
+        (_matching(inclusion_list=_any(prefix="listener")), "must keep http.*.downstream_rq"),
+        (
+            _matching(inclusion_list=_any(*_KEPT, exact="listener_manager.workers_started")),
+            "must keep listener.*.downstream_cx_active: readiness and draining",
+        ),
+        (_matching(exclusion_list=_any(suffix="_cx_active")), "listener.*.downstream_cx_active"),
+        (_matching(exclusion_list=_any(contains="_RQ_", ignore_case=True)), "http.*.downstream_rq"),
+        (_matching(exclusion_list=_any(safe_regex={"regex": "("})), "must keep listener_manager"),
         (
             _merge({"static_resources": {"clusters": [{**_EXTRA, "name": "contour"}]}}),
             "static_resources.clusters has 2 clusters called 'contour'",

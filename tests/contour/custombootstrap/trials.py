@@ -139,6 +139,7 @@ REASONS = {
     "layered_runtime.layers[name=dynamic]": "limits of connections come through this layer",
     "layered_runtime.layers[name=hardening]": "rules count on its size of regular expressions",
     "node": "by it the control plane knows what to serve",
+    "stats_config": "draining is read from the statistics",
     "static_resources.clusters[name=contour]": "it is the control plane",
     "static_resources.clusters[name=envoy-admin]": "readiness and metrics are read through it",
 }

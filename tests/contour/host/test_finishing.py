@@ -144,6 +144,23 @@ def _tcp(port: int) -> dict[str, Any]:
     }
 
 
+async def test_an_envoy_that_does_not_count_is_given_all_the_time(
+    directory: state.StateDirectory, configuration: str
+) -> None:
+    document = json.loads(configuration)
+    kept = {"inclusion_list": {"patterns": [{"prefix": "listener_manager."}]}}
+    document["stats_config"]["stats_matcher"] = kept
+    options = host.EnvoyOptions(concurrency=1, drain_seconds=0)
+    asked = administration.Administration(directory.socket(host.ADMIN))
+    async with host.EnvoyProcess(directory, json.dumps(document), options) as envoy:
+        await envoy.live()
+        with pytest.raises(administration.UncountedError):
+            await asked.activity()
+        begun = asyncio.get_running_loop().time()
+        await shutdown.drain(asked, shutdown.Patience(0, 0.1, 0, timeout=1))
+        assert asyncio.get_running_loop().time() - begun >= 1
+
+
 async def test_a_connection_is_counted_once(
     directory: state.StateDirectory, configuration: str, port: int
 ) -> None:
