@@ -1,10 +1,11 @@
 """The Envoys of this machine: the shared one, and one for each Gateway that has Envoys of its own.
 
-The Envoy of a Gateway starts and ends with the Gateway. It has a folder of its own below `gateways`
-in the state directory, and is supervised like the shared one. While it serves, its Gateway has an
-address. A failure affects only its Gateway, whose status says so; an Envoy that could not be
-started is tried again, ever more rarely. An Envoy keeps the bootstrap that it was started with
-(`localbootstrap`); a status says if another one is asked for now.
+Those of Gateways start, and end, with their Gateway: each in a folder of its own, below `gateways`
+in the state directory, supervised as the shared one is. While it serves, its Gateway has an
+address. While it drains it hears of nothing more: a Gateway that is back by then waits for another
+Envoy. What is wrong with one concerns its Gateway alone, whose status says so; one that could not
+be started is tried again, ever more rarely. An Envoy keeps the bootstrap that it was started with
+(`localbootstrap`); that another one is written is told.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from typing import NamedTuple, Self
 from contour import host, localbootstrap
 from contour.controller import Controller
 from contour.host import errors, installation, state
+from contour.xds.server import Server
 from crds.custombootstrap import CustomBootstrap
 from crds.records import replace
 from dag.envoyproxy.asked import OwnBootstrap
@@ -42,6 +44,9 @@ _REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """How clients on this machine reach a listener on all its addresses."""
 
 
+_DRAINING = FleetProblem("its Envoy starts when the former one has drained", is_error=False)
+
+
 class Given(NamedTuple):
     """The options of the command line for all Envoys."""
 
@@ -58,13 +63,15 @@ class LocalEnvoys:
         self,
         directory: state.StateDirectory,
         xds: Path,
+        server: Server,
         controller: Controller,
         given: Given,
         shared: host.EnvoyProcess | None,
     ) -> None:
-        """`xds`: the socket of the control plane."""
+        """`xds`: the socket of the control plane, which is `server`."""
         self._directory = directory
         self._xds = xds
+        self._server = server
         self._controller = controller
         self._given = given
         self._address = Address("IPAddress", _REACHED_AT.get(given.address, given.address))
@@ -114,6 +121,8 @@ class LocalEnvoys:
             for name in sorted(wanted - self._lives.keys()):
                 self._lives[name] = self._tasks.create_task(self._life(name))
             self._end(self._lives.keys() - wanted)
+            for name in wanted & self._ending:
+                self._controller.set_fleet_problems(name, (_DRAINING,))
             for name in self._serving:
                 self._tell_bootstrap(name)
             await turned.wait()
@@ -137,6 +146,8 @@ class LocalEnvoys:
         """Drains these Envoys, once: a second cancellation would cut the drain short."""
         for name in set(names) - self._ending:
             self._ending.add(name)
+            self._serving.discard(name)
+            self._server.shut(name)
             self._lives[name].cancel()
 
     def _is_live(self) -> bool:
@@ -158,6 +169,7 @@ class LocalEnvoys:
             self._serving.discard(name)
             self._started.pop(name, None)
             self._ending.discard(name)
+            self._server.reopen(name)
             del self._lives[name]
             # A new Gateway may have the same name.
             self._turned.set()

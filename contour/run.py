@@ -234,6 +234,7 @@ async def _serve(
         envoys = LocalEnvoys(
             directory,
             directory.socket(XDS_SOCKET),
+            running.server,
             controller,
             Given(options.envoy, options.address, options.bootstrap),
             _shared(directory, options, start),

@@ -112,7 +112,7 @@ def run(
     """Serves manifests on this machine with a local Envoy, and follows their changes.
 
     Each PATH is a file or folder of manifests. Ctrl-C or SIGTERM ends the command, after open
-    requests have finished. The state directory has a file `ready` while Envoy serves everything.
+    requests have finished. The state directory has a file `ready` once the manifests are served.
     """
     with importing():
         from contour import files, host, localbackends, rundir

@@ -95,6 +95,7 @@ class Fleet:
         self.counted = LISTENER
         """A client counts as connected if it asks for everything of this type."""
         self.is_open = False
+        self.is_shut = False
         self.envoys: set[Envoy] = set()
         self._by_id: dict[str, Envoy] = {}  # of those with one stream per type
 
@@ -339,10 +340,18 @@ class Fleet:
         comes back."""
         self._later(self.patience.comeback, self._tell)
 
+    def shut(self) -> None:
+        """The Envoys are about to end: none is admitted, and none counts, until it is reopened."""
+        self.is_shut = True
+        self._tell()
+
+    def reopen(self) -> None:
+        """Those Envoys are gone; others may come."""
+        self.is_shut = False
+
     def _tell(self) -> None:
-        """Reports how many Envoys have subscribed to listeners; before that, a new one serves
-        nothing."""
-        takers = self.interest.takers(self.counted)
+        """How many Envoys take listeners: before that, one that has just come serves nothing."""
+        takers = self.interest.takers(self.counted) if not self.is_shut else set[Envoy]()
         self.observer.connected(len(takers), Counter(written(it.release) for it in takers))
 
     def _spread(self, edits: list[Edit]) -> None:

@@ -61,6 +61,7 @@ _CODES: dict[type[Exception], grpc.StatusCode] = {
     authorization.Denied: grpc.StatusCode.PERMISSION_DENIED,
     authorization.UnknownFleet: grpc.StatusCode.NOT_FOUND,
     authorization.NotYet: grpc.StatusCode.UNAVAILABLE,
+    authorization.Shut: grpc.StatusCode.UNAVAILABLE,
     TooMany: grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
 _LONGEST_PATH = 107  # of a Unix socket, by the kernel
@@ -112,6 +113,18 @@ class Server:
     def remove(self, name: str) -> None:
         """Removes a fleet and ends its streams; Envoys keep what they have."""
         self._end(self.fleets.pop(name, None))
+
+    def shut(self, name: str) -> None:
+        """Ends the streams of a fleet whose Envoys are about to end; they keep what they have, and
+        are not admitted again. Another Envoy may come when the fleet is reopened."""
+        if (fleet := self.fleets.get(name)) is not None:
+            fleet.shut()
+            self._end(fleet)
+
+    def reopen(self, name: str) -> None:
+        """Admits Envoys of a fleet again that was shut."""
+        if (fleet := self.fleets.get(name)) is not None:
+            fleet.reopen()
 
     def remove_node(self, identity: NodeIdentity) -> None:
         """Removes the fleet of a node ID and ends its streams; Envoys keep what they have."""
@@ -214,7 +227,9 @@ class Server:
             except TooMany as too_many:
                 error = too_many
             if error is not None:
-                log.warning("closed the xDS stream of %s: %s", call.peer(), error)
+                # Envoys whose fleet is shut ask again and again, as they should.
+                level = logging.DEBUG if isinstance(error, authorization.Shut) else logging.WARNING
+                log.log(level, "closed the xDS stream of %s: %s", call.peer(), error)
                 await call.abort(_CODES[type(error)], str(error))
 
         return grpc.stream_stream_rpc_method_handler(serve)

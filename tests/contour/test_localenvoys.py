@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from contour import host, rundir
+from contour.console import served
 from contour.host import state
 from contour.instance import Instance
 from contour.localenvoys import FOLDER, Given, LocalEnvoys
@@ -35,7 +36,10 @@ class Machine:
     """An instance in this process, and the Envoys of its Gateways."""
 
     def __init__(
-        self, directory: state.StateDirectory, bootstrap: CustomBootstrap | None = None
+        self,
+        directory: state.StateDirectory,
+        bootstrap: CustomBootstrap | None = None,
+        drain: float = 0,
     ) -> None:
         self.directory = directory
         self.turned = asyncio.Event()
@@ -43,9 +47,10 @@ class Machine:
         self.server = Server((f"unix:{socket}",))
         self.instance = Instance(self.server, on_fleets_changed=self.turned.set)
         self.instance.controller.bind(HostPorts("127.0.0.1"))
-        options = host.EnvoyOptions(concurrency=1, drain_seconds=0)
+        options = host.EnvoyOptions(concurrency=1, drain_seconds=drain)
+        given = Given(options, bootstrap=bootstrap)
         self.envoys = LocalEnvoys(
-            directory, socket, self.instance.controller, Given(options, bootstrap=bootstrap), None
+            directory, socket, self.server, self.instance.controller, given, None
         )
 
     def put(self, *texts: str) -> None:
@@ -85,6 +90,11 @@ class Machine:
         ):
             return await found.text()
 
+    def programmed(self, name: str) -> tuple[str, str]:
+        """The status of the condition, and its message."""
+        every = self.status(name).conditions
+        return next((it.status, it.message) for it in every if it.type == "Programmed")
+
     def told(self, name: str) -> str:
         return " ".join(it.message for it in self.status(name).conditions)
 
@@ -97,10 +107,10 @@ class Machine:
 
 @asynccontextmanager
 async def machine(
-    tmp_path: Path, *texts: str, bootstrap: CustomBootstrap | None = None
+    tmp_path: Path, *texts: str, bootstrap: CustomBootstrap | None = None, drain: float = 0
 ) -> AsyncGenerator[Machine]:
     with state.claimed(tmp_path / "state") as directory:
-        it = Machine(directory, bootstrap)
+        it = Machine(directory, bootstrap, drain)
         it.put(*texts)
         await it.server.start()
         try:
@@ -132,6 +142,32 @@ async def test_an_envoy_comes_and_goes_with_its_gateway(tmp_path: Path) -> None:
         it.put(two)
         await it.until(lambda: it.addresses("two") == ["127.0.0.1"])
         assert it.envoy("one") == first
+
+
+async def test_a_gateway_that_is_back_while_its_envoy_drains_waits_for_another_one(
+    tmp_path: Path,
+) -> None:
+    (port,) = free_ports(1)
+    one = gateway("one", http(port=port))
+    async with machine(tmp_path, ONLY, gateway_class(), one, drain=PATIENCE) as it:
+        first, waiting = it.envoy("one"), "its Envoy starts when the former one has drained"
+        await it.until(lambda: it.programmed("one")[0] == "True")
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n")
+        await writer.drain()
+        it.gone(one)
+        await it.until(lambda: it.envoy("one") is None)
+        it.put(one)
+        await it.until(lambda: waiting in it.told("one"))
+        # Long enough for Envoy to ask for its configuration again.
+        for _ in range(20):
+            await asyncio.sleep(0.1)
+            assert it.programmed("one")[0] == "False"
+            assert not [*served.listening(it.instance)]
+        writer.close()
+        await it.until(lambda: it.programmed("one") == ("True", "Envoy serves it"))
+        assert it.envoy("one") not in (None, first)
+        assert await it.answer("one") == 404
 
 
 async def test_an_envoy_that_dies_is_started_again(tmp_path: Path) -> None:

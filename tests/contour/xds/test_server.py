@@ -189,6 +189,24 @@ async def test_a_fleet_that_is_removed_ends_its_streams_alone(tmp_path: Path) ->
         assert (await staying.answer()).resources[0].name == "b"
 
 
+async def test_a_fleet_that_is_shut_admits_nobody_until_it_is_reopened(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/xds"
+    async with serving(address) as server, aio.insecure_channel(address) as channel:
+
+        async def asking() -> Caller:
+            caller = Caller(channel, SHAPES[0])
+            await caller.ask(type_url=CLUSTER, node=node())
+            return caller
+
+        first = await asking()
+        await first.answer()
+        server.shut("web")
+        assert await first.code() is grpc.StatusCode.OK
+        assert await (await asking()).code() is grpc.StatusCode.UNAVAILABLE
+        server.reopen("web")
+        assert (await (await asking()).answer()).resources
+
+
 async def test_an_envoy_that_leaves_is_forgotten(tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/xds"
     async with serving(address) as server, aio.insecure_channel(address) as channel:
