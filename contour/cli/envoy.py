@@ -1,6 +1,8 @@
 """`contour envoy`: runs beside an Envoy in its pod, and drains it before the pod ends."""
 
+import signal
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -80,19 +82,32 @@ def shutdown_manager(serve_port: int, admin_address: str, **patience: Any) -> No
     Runs as a container beside Envoy. GET /shutdown, for the preStop hook of Envoy's container,
     answers when Envoy is drained; a request cannot start the draining.
     """
+    # Before the imports, which take long: process 1 would ignore the signal meanwhile.
+    was_told = _noted(signal.SIGTERM)
     import asyncio
 
     from contour.host import administration, shutdown
 
     _log()
     waiting = shutdown.Waiting(
-        administration.named(admin_address), _patience(**patience), serve_port
+        administration.named(admin_address), _patience(**patience), serve_port, was_told
     )
     try:
         asyncio.run(waiting.run())
     except OSError as error:
         click.echo(f"contour: cannot listen on port {serve_port}: {error.strerror}", err=True)
         sys.exit(2)
+
+
+def _noted(number: signal.Signals) -> Callable[[], bool]:
+    """Whether the signal has come, from now on until somebody else handles it."""
+    came: list[int] = []
+
+    def note(number: int, _: object) -> None:
+        came.append(number)
+
+    signal.signal(number, note)
+    return lambda: bool(came)
 
 
 def _patience(

@@ -9,6 +9,7 @@ only wait for the end. Elsewhere: draining an Envoy of our own (`draining`).
 import asyncio
 import logging
 import signal
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -61,7 +62,15 @@ async def drain(envoy: Administration, patience: Patience) -> None:
 class Waiting:
     """Waits for SIGTERM, then drains Envoy; answers `GET /shutdown` when Envoy is drained."""
 
-    def __init__(self, envoy: Administration, patience: Patience, port: int) -> None:
+    def __init__(
+        self,
+        envoy: Administration,
+        patience: Patience,
+        port: int,
+        was_told: Callable[[], bool],
+    ) -> None:
+        """`was_told`: whether SIGTERM came before it could be waited for."""
+        self._was_told = was_told
         self._envoy = envoy
         self._patience = patience
         self._port = port
@@ -71,6 +80,8 @@ class Waiting:
     async def run(self) -> None:
         """Returns when Envoy is drained and all waiting requests have been answered."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._is_told.set)
+        if self._was_told():
+            self._is_told.set()
         runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=2)
         await runner.setup()
         try:

@@ -83,6 +83,38 @@ async def test_what_is_open_is_finished_first(
         assert await one.process.wait() == 0
 
 
+_EARLY = """
+import os, signal, sys
+from contour.cli import main
+
+class Early:
+    def find_spec(self, name, path=None, target=None):
+        if name == "contour.host.shutdown":
+            os.kill(os.getpid(), signal.SIGTERM)
+
+sys.meta_path.insert(0, Early())
+main()
+"""
+"""The command, which gets SIGTERM while it still imports what it needs."""
+
+
+async def test_a_signal_that_comes_while_it_starts_is_heard(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", _EARLY),
+        *("envoy", "shutdown-manager", "--serve-port", str(free_port()), "--drain-delay", "0"),
+        *("--admin-address", str(tmp_path / "none.sock")),
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(PATIENCE):
+            _, told = await process.communicate()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+    assert b"nobody listens on" in told
+    assert process.returncode == 0
+
+
 async def test_nobody_but_the_kubelet_can_begin_it(
     directory: state.StateDirectory, configuration: str
 ) -> None:
