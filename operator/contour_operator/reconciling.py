@@ -1,10 +1,11 @@
 """Reconciles a ContourConfiguration: compares the cluster with what should exist, and repairs it.
 
-It is level-triggered: no history is kept, so an operator that was killed at any step continues from
-there. The finalizer is written before anything is made and removed after everything is gone.
-Nothing is made for a configuration that is not valid, whose authors are not trusted with what it
-asks for, that is not the first in its namespace, or that would need the name of an object of
-somebody else; each of these can be deleted like any other.
+Level-triggered: nothing is remembered of what happened, so that an operator that was killed at any
+step goes on from there. The finalizer is written before anything is made and removed after
+everything is gone. Nothing at all is begun for a configuration that is not valid, whose authors are
+not trusted with what it asks for, that is not the first in its namespace, or that would need the
+name of somebody else's object; each of these can be deleted like any other. An instance whose
+configuration becomes so stays as it was, and its certificates are renewed.
 
 Elsewhere: what is made (`desired`), removed (`removal`) and told (`telling`), and how an object is
 kept as it should be (`provisioning.keeping`).
@@ -114,11 +115,14 @@ class Reconciler:
             raise Requeue(unsettled[0].message)
 
     async def _refuse(self, found: Configuration, reasons: Sequence[Problem]) -> None:
-        """Writes why nothing is made or changed; existing objects stay as they are."""
-        if found.has_finalizer:
-            await self._tell(found, reasons)
-        else:
+        """Nothing but certificates is made or changed; what there is stays as it is."""
+        if not found.has_finalizer:
             await self._writer.write(found, telling.refused(found.generation, reasons))
+            return
+        failures = await self._renew(found.owner)
+        await self._tell(found, [*reasons, *failures])
+        if failures:
+            raise Requeue(failures[0].message)
 
     async def _obstacles(
         self, owner: Owner, configuration: ContourConfiguration
@@ -144,11 +148,9 @@ class Reconciler:
     async def _applied(
         self, owner: Owner, configuration: ContourConfiguration
     ) -> AsyncIterator[Problem]:
-        """Makes and repairs what should exist, prunes what should not; yields problems."""
-        try:
-            await issuing.renew(self._client, owner, datetime.now(UTC))
-        except problems.FAILURES as error:
-            yield problems.problem("the certificates", error)
+        """Makes and repairs what there should be, prunes what there should not; the problems."""
+        for failure in await self._renew(owner):
+            yield failure
         wanted = desired.children(configuration, self._release)
         for document in wanted:
             problem = await self._apply(owner, document)
@@ -158,6 +160,14 @@ class Reconciler:
             yield problem
         if problem := await self._leave_gateways(owner, configuration):
             yield problem
+
+    async def _renew(self, owner: Owner) -> Sequence[Problem]:
+        """The certificates that are due; why they could not be renewed."""
+        try:
+            await issuing.renew(self._client, owner, datetime.now(UTC))
+        except problems.FAILURES as error:
+            return [problems.problem("the certificates", error)]
+        return []
 
     async def _pruned(
         self, owner: Owner, configuration: ContourConfiguration, wanted: Sequence[Raw]

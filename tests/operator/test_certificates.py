@@ -39,6 +39,40 @@ async def test_certificates_that_grow_old_are_renewed_and_their_authority_is_kep
         after[name, "tls.crt"].verify_directly_issued_by(before[name, "ca.crt"])
 
 
+@pytest.mark.parametrize(
+    ("contour", "options", "reason"),
+    [
+        ({"watchNamespaces": ["a", "a"]}, (), "Invalid"),
+        ({}, ("--trusted-namespaces=",), "NotTrusted"),
+    ],
+)
+async def test_certificates_are_renewed_while_the_configuration_is_refused(
+    rig: Rig, contour: dict[str, Any], options: tuple[str, ...], reason: str
+) -> None:
+    operator = rig.start()
+    rig.configure()
+    rig.until_provisioned()
+    operator.stop()
+    rig.operators.clear()
+    owner = Owner(rig.namespace, "contour")
+    for it in issuing.documents(owner):
+        rig.cluster.delete(it)
+    async with Client(kubeconfig.Kubeconfig(rig.access())) as client:
+        await issuing.renew(client, owner, datetime.now(UTC) - timedelta(days=61))
+    before = _certificates(rig)
+    rig.configure(contour=contour)
+    rig.start(*options)
+    due = [(name, "tls.crt") for name in ("contourcert", "envoycert")]
+    rig.until(lambda: all(_certificates(rig)[it] != before[it] for it in due))
+    rig.until(lambda: rig.reason() == reason)
+    foreign = _foreign(rig)
+    rig.cluster.delete(foreign)
+    rig.cluster.create(foreign)
+    what = f"Secret {rig.namespace}/envoycert"
+    rig.until(lambda: what in rig.condition("Provisioned")["message"])
+    assert rig.reason() == reason
+
+
 def test_a_certificate_of_somebody_else_is_left_alone(operated: Rig) -> None:
     foreign = _foreign(operated)
     before = operated.cluster.create(foreign)
