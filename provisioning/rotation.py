@@ -36,6 +36,7 @@ class Wanted:
     """What certificates an instance should have."""
 
     subjects: Mapping[str, Subject]
+    """By the names of their leaves, in the order in which these are written."""
     lifetime: timedelta = LONGEST_LEAF_LIFETIME
 
 
@@ -49,13 +50,14 @@ def wanted(
     # A replica of the control plane is also a client: of the leader.
     server = Subject(identities.control_plane(service, namespace), ("server", "client"))
     client = Subject(identities.fleet(fleet, namespace), ("client",))
-    return Wanted({"contour": server, "envoy": client}, lifetime)
+    # What the control plane has been told of, everybody has.
+    return Wanted({"envoy": client, "contour": server}, lifetime)
 
 
 def with_grpc_clients(want: Wanted, namespaces: Iterable[str]) -> Wanted:
     """`want` with a leaf for the gRPC applications of each of these namespaces."""
     more = {f"grpc-client-{it}-": grpc_application(it) for it in namespaces}
-    return replace(want, subjects={**want.subjects, **more})
+    return replace(want, subjects={**more, **want.subjects})
 
 
 def grpc_application(namespace: str) -> Subject:

@@ -45,12 +45,13 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving
         flags["envoy_service_namespace"] or namespace, flags["envoy_service_name"]
     )
     configuration = NamespacedName(namespace, flags["contour_config_name"] or "contour")
+    tls = _files(flags)
     return serving.Options(
         access=found,
         configuration=configuration,
         address=_joined(address, port),
         advertised=_joined(flags["advertise_address"] or address, port),
-        tls=_files(flags),
+        tls=tls,
         fleet_service=service,
         counting=_counting(flags),
         limits=Limits(
@@ -67,6 +68,7 @@ def _options(flags: Mapping[str, Any], found: Access, namespace: str) -> serving
             image=flags["contour_image"],
             envoy_image=flags["envoy_image"],
             service=service.name,
+            bundle=tls.authority if tls is not None else None,
         ),
         scope=Scope(watched, namespace),
         election=None if flags["disable_leader_election"] else _election(flags, namespace),

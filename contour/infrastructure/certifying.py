@@ -1,13 +1,15 @@
 """The certificate of a Gateway's fleet, in the Gateway's namespace.
 
-It is signed by the authority of the instance, which the control plane trusts, with names of this
-fleet only: an Envoy of one Gateway cannot request resources of another's. The authority itself is
-created and renewed by the installation of the instance. The Secret is owned by the fleet's
-ServiceAccount and is deleted with it, so Secrets need not be listed to be removed.
+Signed by the authority of the instance, which the control plane trusts, with names that are those
+of this fleet alone: an Envoy of one Gateway can ask for nothing of another's. The authority itself
+is made and renewed by whoever made the instance; one that the control plane does not trust, because
+its making broke off, signs nothing. The Secret is owned by the fleet's ServiceAccount and goes with
+it: nobody has to look for Secrets in order to remove them.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from contour.infrastructure import desired
@@ -33,20 +35,32 @@ class Authorities:
 
     def __init__(self, client: Client, release: Release) -> None:
         self._client = client
+        self._bundle = release.bundle
         self._where = release.owner.namespace
         self._name = Names(self._where, release.suffix).authority
         self._found: tuple[Authority, ...] = ()
         self._read_at = float("-inf")
 
     async def read(self) -> tuple[Authority, ...]:
-        """The authorities and their keys; none if there is no such Secret. Raises request
-        errors."""
+        """They, and the keys of those that may sign; none, if there is no such Secret. Raises
+        request errors."""
         now = asyncio.get_running_loop().time()
         if now - self._read_at > GOOD_FOR:
             found = await self.secret(self._where, self._name)
-            self._found = secrets.joining(found) if found is not None else ()
+            self._found = self._muted(secrets.joining(found)) if found is not None else ()
             self._read_at = now if self._found else float("-inf")
         return self._found
+
+    def _muted(self, stored: tuple[Authority, ...]) -> tuple[Authority, ...]:
+        """Without the keys of authorities that the control plane has not heard of."""
+        if self._bundle is None:
+            return stored
+        try:
+            known = pem.authorities(self._bundle.read_bytes())
+        except OSError:
+            known = ()
+        trusted = {it.certificate for it in known}
+        return tuple(it if it.certificate in trusted else replace(it, key=None) for it in stored)
 
     async def secret(self, namespace: str, name: str) -> Document | None:
         """A Secret as it is now. Raises request errors."""
@@ -54,8 +68,11 @@ class Authorities:
         return await objects.read(self._client, secret)
 
     def missing(self) -> Problem:
-        """The message if there is no such Secret."""
-        message = f"no Secret {self._name} that could sign its certificate"
+        """What is told where there is none."""
+        message = (
+            f"no Secret {self._name} with an authority that the control plane trusts and that "
+            "could sign its certificate"
+        )
         return Problem(Reason.NO_AUTHORITY, message)
 
 

@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from contour import custombootstrap
@@ -60,6 +61,9 @@ class Release:
     envoy_image: str = names.ENVOY_IMAGE
     service: str = "envoy"
     """The name of the shared fleet's Service."""
+    bundle: Path | None = None
+    """The file with the authorities that the control plane trusts; None: it asks its clients for no
+    certificate."""
 
     @property
     def ownership(self) -> Ownership:

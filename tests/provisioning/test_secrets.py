@@ -11,7 +11,7 @@ from cryptography import x509
 
 from kube import errors
 from kube.client import Client
-from provisioning import certificates, rotation, secrets
+from provisioning import certificates, pem, rotation, secrets
 from provisioning.rotation import Holdings
 from tests.cluster.double.faults import Rule
 from tests.cluster.double.resources import Name
@@ -111,6 +111,7 @@ async def test_a_renewal_that_broke_off_is_gone_on_with(days: int, failing: int)
         except errors.Refused:
             pass
         assert done or failing < 3
+        assert _bundle(it, "contourcert") <= _bundle(it, "envoycert")  # leaders go by the first
         it.double.script.heal()
         for hours in (30, 54, 78, 102):
             before = it.held()
@@ -147,7 +148,7 @@ async def test_of_two_at_once_one_is_refused_and_the_other_is_whole() -> None:
             nonlocal changed
             if not changed:
                 changed = True
-                found = dict(it.found()["contourcert"])
+                found = dict(it.found()["envoycert"])
                 it.double.store.put(SECRETS, found)
             return False
 
@@ -180,6 +181,11 @@ def _require_trust(pod: Holdings, peer: Holdings, is_whole: bool) -> None:
                 certificates.is_issued_by(leaf.certificate, it.certificate)
                 for it in pod.authorities
             )
+
+
+def _bundle(of: Rig, name: str) -> set[x509.Certificate]:
+    _, bundle = secrets.leaf(of.found().get(name, {}))
+    return {it.certificate for it in pem.authorities(bundle)}
 
 
 def _shown(held: Holdings) -> set[x509.Certificate]:

@@ -67,7 +67,7 @@ def test_the_secrets_are_those_that_contours_manifests_mount() -> None:
     result = certgen("--yaml", "--namespace", "edge", "--secrets-name-suffix", "-blue")
     assert result.exit_code == 0, result.output
     found = {it["metadata"]["name"]: it for it in yaml.load_all(result.stdout, yaml.CSafeLoader)}
-    assert list(found) == ["contour-authority-blue", "contourcert-blue", "envoycert-blue"]
+    assert list(found) == ["contour-authority-blue", "envoycert-blue", "contourcert-blue"]
     for name in ("contourcert-blue", "envoycert-blue"):
         assert found[name]["type"] == "kubernetes.io/tls"
         assert set(found[name]["data"]) == {"ca.crt", "tls.crt", "tls.key"}
