@@ -85,8 +85,7 @@ def joined(
 
     It is unchanged if nothing is due. Authorities are renewed elsewhere, and in time.
     """
-    valid = (it for it in authorities if now < it.certificate.not_valid_after_utc)
-    trusted = tuple(sorted(valid, key=lambda it: it.certificate.not_valid_before_utc))
+    trusted = tuple(_valid(authorities, now))
     if not any(it.key is not None for it in trusted):
         return None
     return _leaf(held, subject, trusted, now) or certificates.leaf(
@@ -110,13 +109,22 @@ def due(held: Holdings) -> datetime:
 
 
 def _trusted(authorities: Iterable[Authority], now: datetime) -> tuple[Authority, ...]:
-    """The authorities that are still valid, oldest first, and a new one if that is due."""
-    valid = (it for it in authorities if now < it.certificate.not_valid_after_utc)
-    found = sorted(valid, key=lambda it: it.certificate.not_valid_before_utc)
+    """Those of before that are valid, oldest first, and a new one when that is due."""
+    found = _valid(authorities, now)
     with_key = [it for it in found if it.key is not None]
     if not with_key or _renewal(with_key[-1].certificate) <= now:
         found.append(certificates.authority(now))
     return tuple(found)
+
+
+def _valid(authorities: Iterable[Authority], now: datetime) -> list[Authority]:
+    """Oldest first. One that is not valid yet was made by a clock that was ahead."""
+    valid = (it for it in authorities if _is_valid(it.certificate, now))
+    return sorted(valid, key=lambda it: it.certificate.not_valid_before_utc)
+
+
+def _is_valid(certificate: x509.Certificate, now: datetime) -> bool:
+    return certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
 
 
 def _signer(trusted: Iterable[Authority], now: datetime) -> Authority | None:
@@ -145,7 +153,7 @@ def _leaf(
 
 def _is_sound(held: Leaf, subject: Subject, trusted: Iterable[Authority], now: datetime) -> bool:
     return (
-        now < held.certificate.not_valid_after_utc
+        _is_valid(held.certificate, now)
         and certificates.fit(held.certificate, held.key)
         and certificates.names(held.certificate) >= frozenset(subject.names)
         and any(certificates.is_issued_by(held.certificate, it.certificate) for it in trusted)

@@ -93,7 +93,7 @@ def test_an_authority_without_its_key_is_trusted_until_its_leaves_are_gone() -> 
     assert third.authorities == first.authorities[1:]
 
 
-@pytest.mark.parametrize("spoilt", ["names", "key", "expired", "untrusted", "absent"])
+@pytest.mark.parametrize("spoilt", ["names", "key", "expired", "early", "untrusted", "absent"])
 def test_a_leaf_that_does_not_serve_is_replaced_at_once(spoilt: str) -> None:
     first = held()
     leaf, other = first.leaves["envoy"], first.leaves["contour"]
@@ -103,6 +103,9 @@ def test_a_leaf_that_does_not_serve_is_replaced_at_once(spoilt: str) -> None:
         "key": certificates.Leaf(leaf.certificate, other.key),
         "expired": certificates.leaf(
             first.authorities[0], WANT.subjects["envoy"], DAY, NOW - 2 * DAY
+        ),
+        "early": certificates.leaf(
+            first.authorities[0], WANT.subjects["envoy"], 9 * DAY, NOW + DAY
         ),
         "untrusted": stranger,
     }
@@ -117,6 +120,23 @@ def test_after_all_has_expired_everything_is_made_anew() -> None:
     found = rotation.renewed(held(), WANT, NOW + 1000 * DAY)
     assert len(found.authorities) == 1
     assert not set(found.authorities) & set(held().authorities)
+
+
+@pytest.mark.parametrize(("days", "keeps_authority"), [(31, True), (400, False)])
+def test_what_a_clock_that_was_ahead_has_made_is_made_anew(
+    days: int, keeps_authority: bool
+) -> None:
+    first = held(-30 * DAY)
+    ahead = rotation.renewed(first, WANT, NOW + days * DAY)
+    found = rotation.renewed(ahead, WANT, NOW)
+    every = [it.certificate for it in found.authorities]
+    every += [it.certificate for it in found.leaves.values()]
+    assert all(it.not_valid_before_utc <= NOW for it in every)
+    assert (found.authorities == first.authorities) is keeps_authority
+    assert rotation.renewed(found, WANT, NOW + DAY) == found
+    fleet = WANT.subjects["envoy"]
+    early = ahead.leaves["envoy"]
+    assert rotation.joined(ahead.authorities, early, fleet, NOW) != early
 
 
 def _signers(found: Holdings) -> set[Authority]:
