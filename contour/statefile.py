@@ -21,7 +21,10 @@ def opened(path: Path, schema: str, table: str, what: str) -> sqlite3.Connection
             return _opened(path, schema, table)
         except (sqlite3.Error, OSError) as error:
             log.warning("%s in %s cannot be read: %s", what, path, error)
+        try:
             path.unlink(missing_ok=True)
+        except OSError:  # it is somebody else's, or a directory
+            break
     return None
 
 
