@@ -32,8 +32,8 @@ from provisioning.keeping.children import Collection
 from provisioning.keeping.ownership import Ownership
 from provisioning.templating import Document
 
-MAKER = "contour-rate-limits"
-"""The maker in the labels of the objects; fleets are found by another one."""
+MAKER = ownership.RATE_LIMITS
+"""Whose the objects are; fleets have another maker, and are looked for by its label."""
 
 KINDS = ("ServiceAccount", "Service", "Deployment", "PodDisruptionBudget", "NetworkPolicy")
 """The kinds of its objects if it has pods. All of them have its name."""

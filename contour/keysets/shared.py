@@ -28,8 +28,8 @@ from provisioning.templating import Document
 
 log = logging.getLogger(__name__)
 
-MAKER = "contour-keys"
-"""The maker in the labels of the ConfigMaps; fleets are found by another one."""
+MAKER = ownership.KEY_SETS
+"""Whose the ConfigMaps are; fleets have another maker, and are looked for by its label."""
 LABEL = "projectcontour.io/key-set"
 """The label of each ConfigMap with the digest of its source."""
 ENTRY = jwks.ENTRIES[0]

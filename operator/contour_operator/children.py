@@ -6,6 +6,7 @@ is needed, and their contents are not kept.
 
 from collections.abc import Callable, Iterable
 
+from contour_operator import desired
 from crds import raw
 from kube.client import Client
 from provisioning.keeping import children, objects, ownership
@@ -35,6 +36,12 @@ def followed(client: Client, on_change: Callable[[Labels], None]) -> Children:
 def of(owner: Owner) -> Labels:
     """The key of a configuration's children."""
     return _of_labels(owner.labels)
+
+
+def is_of_a_fleet(child: Document) -> bool:
+    """Whether an object is of a fleet of Envoys, and not of the instance itself."""
+    makers = (desired.MAKER, ownership.KEY_SETS, ownership.RATE_LIMITS)
+    return not any(ownership.has(child, {ownership.MAKER: it}) for it in makers)
 
 
 def excerpt(found: Document) -> Document:

@@ -228,7 +228,7 @@ class Reconciler:
         every = self._children.of(children.of(found.owner)).values()
         workloads = [it for it in every if it["kind"] in {"Deployment", "DaemonSet"}]
         contours = [it for it in workloads if _is_of_the_operator(it)]
-        envoys = [it for it in workloads if not _is_of_the_operator(it)]
+        envoys = [it for it in workloads if children.is_of_a_fleet(it)]
         return Observed(
             generation=found.generation,
             problems=reasons,

@@ -1,19 +1,20 @@
 """Removes an instance: everything that has its labels, in an order that harms nobody.
 
-First go the objects by which clients come in, then the fleet, then the control plane that could
-make these again, then what these needed. A stage begins when the one before is really gone. The
-objects are looked up in the cluster, not in a cache, and twice: the second time finds what a
-control plane made in its last moment. An object that is gone already counts as removed. A fleet
-that was handed over to its users stays. When no replica is left, the remaining finalizers on
-Gateways and GatewayClasses are removed, and then the Lease. It has no such labels, since the
-replicas make it themselves: it is deleted by its name, unless somebody else holds it.
+First what clients come in by, then the fleet, then the control plane that could make either anew,
+then what these needed. A stage begins when the one before is really gone. All of it is looked for
+in the cluster and not in what was known of it, and looked for twice: what a control plane has made
+in its last moment is found the second time. What is gone already is as good as removed. A fleet
+that was handed over to its users stays; the key sets and the rate limit service of an instance
+never do. When no replica is left, the finalizers go that none of them has taken off Gateways and
+GatewayClasses, and then the Lease. It has no such labels, since the replicas make it themselves: it
+goes by its name, unless somebody else holds it.
 """
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from contour_operator import desired, farewell, issuing
+from contour_operator import children, desired, farewell, issuing
 from crds.raw import Raw
 from kube import errors, lease
 from kube.client import Client
@@ -37,11 +38,8 @@ _STAGES = (
     _Stage(("HorizontalPodAutoscaler",), is_of_the_fleet=True),
     _Stage(("DaemonSet", "Deployment"), is_of_the_fleet=True),
     _Stage(("Deployment",)),
-    _Stage(
-        ("PodDisruptionBudget", "NetworkPolicy", "ServiceAccount", "EndpointSlice"),
-        is_of_the_fleet=True,
-    ),
-    _Stage(("PodDisruptionBudget", "NetworkPolicy")),
+    _Stage(("PodDisruptionBudget", "NetworkPolicy", "ServiceAccount"), is_of_the_fleet=True),
+    _Stage(("PodDisruptionBudget", "NetworkPolicy", "EndpointSlice")),
     _Stage(("Secret", "ConfigMap")),
     _Stage(("RoleBinding", "ClusterRoleBinding", "Role", "ServiceAccount")),
 )
@@ -154,8 +152,4 @@ async def _present(
         return [it for it in named if it is not None and own.owns(it)]
     params = {"labelSelector": ownership.selector(owner.labels)}
     found = await client.list_page(RESOURCES[kind].path(), params)
-    return [it for it in found.get("items") or () if _is_of_the_fleet(it) is is_of_the_fleet]
-
-
-def _is_of_the_fleet(document: Document) -> bool:
-    return not ownership.has(document, {ownership.MAKER: desired.MAKER})
+    return [it for it in found.get("items") or () if children.is_of_a_fleet(it) is is_of_the_fleet]

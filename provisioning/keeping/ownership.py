@@ -17,6 +17,9 @@ NAME = "projectcontour.io/owning-configuration-name"
 NAMESPACE = "projectcontour.io/owning-configuration-namespace"
 MAKER = "app.kubernetes.io/managed-by"
 
+KEY_SETS, RATE_LIMITS = "contour-keys", "contour-rate-limits"
+"""Makers of what an instance makes for itself: its end is theirs, whoever keeps its fleets."""
+
 GATEWAY = "gateway.networking.k8s.io/gateway-name"
 """The label that the Gateway API demands on objects that are made for a Gateway."""
 

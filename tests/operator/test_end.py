@@ -6,7 +6,13 @@ from typing import Any
 
 import pytest
 
+from contour.infrastructure import counters
+from contour.infrastructure.desired import Release
+from contour.keysets import shared, store
 from contour_operator import reconciling
+from crds.ratelimitservice import RateLimitService, Redis
+from dag.nodes import RemoteJwks
+from dag.ratelimitservice import Wanted
 from provisioning.keeping.ownership import Owner
 from tests.operator import inprocess
 from tests.operator.operators import Rig, lease
@@ -36,6 +42,16 @@ def fleet(rig: Rig) -> Iterable[Raw]:
     yield {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": metadata, "spec": spec}
     service = {"ports": [{"port": 80}], "selector": {"app": "envoy"}}
     yield {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service}
+
+
+def of_the_instance(rig: Rig) -> Iterable[Raw]:
+    """A key set, and the rate limit service in both of its forms."""
+    release = Release(Owner(rig.namespace, "contour"))
+    source = RemoteJwks("https://issuer.example.com/jwks")
+    yield shared.described(release, store.digest(source), shared.Fetched(source, '{"keys": []}'))
+    for redis in (None, Redis(address="redis:6379")):
+        wanted = Wanted(RateLimitService(), redis, "state")
+        yield from counters.documents(release, wanted, counters.Site("10.1.2.3"))
 
 
 def test_things_go_in_an_order_that_harms_nobody_and_what_waits_is_waited_for(rig: Rig) -> None:
@@ -72,6 +88,17 @@ def test_a_fleet_that_was_handed_over_outlives_its_instance(operated: Rig) -> No
     operated.until(lambda: operated.is_gone(operated.configuration()))
     assert {kind for kind, _, _ in operated.children()} == {"DaemonSet", "Service"}
     assert all(operated.cluster.get(it)["metadata"]["uid"] == it["metadata"]["uid"] for it in made)
+
+
+@pytest.mark.parametrize("is_managed", [True, False])
+def test_what_an_instance_has_made_for_itself_goes(operated: Rig, is_managed: bool) -> None:
+    operated.configure(envoy=MANAGED | {"managed": is_managed})
+    operated.until_provisioned()
+    made = [operated.cluster.apply(it) for it in of_the_instance(operated)]
+    assert {it["kind"] for it in made} >= {"ConfigMap", "Deployment", "EndpointSlice"}
+    operated.cluster.delete(operated.configuration())
+    operated.until(lambda: operated.is_gone(operated.configuration()))
+    assert [it for it in made if not operated.is_gone(it)] == []
 
 
 def test_a_fleet_of_a_gateway_goes_that_its_envoyproxy_published(operated: Rig) -> None:
