@@ -222,21 +222,23 @@ class Leader:
         await self._announcements.run()
 
     def _finalizer_sources(self) -> finalizers.Sources:
-        cluster = self._parts.cluster
+        cluster, engine = self._parts.cluster, self._parts.controller.engine
         return finalizers.Sources(
             finalizer=lambda kind: wanted.finalizer(kind, self._configuration),
-            is_wanted=self._is_finalizer_wanted,
+            manager=wanted.manager(self._configuration),
+            is_serving=self._is_serving,
+            is_wanted=partial(wanted.is_wanted, engine),
+            is_served=lambda it: wanted.is_served(engine, it, self._finalizers),
             known=cluster.known,
             everything=lambda: cluster.subjects(wanted.KINDS),
-            concerned=partial(wanted.concerned, self._parts.controller.engine),
+            concerned=partial(wanted.concerned, engine),
             resource=cluster.resource,
             told=self.writer.drained,
         )
 
-    def _is_finalizer_wanted(self, subject: ObjectRef) -> bool | None:
-        """None while nothing is served yet, because it is not known then."""
-        engine = self._parts.controller.engine
-        return wanted.is_wanted(engine, subject) if self._is_serving() else None
+    def _finalizers(self, subject: ObjectRef) -> tuple[str, ...]:
+        known = self._parts.cluster.known(subject)
+        return known.finalizers if known is not None else ()
 
     def _is_serving(self) -> bool:
         """Whether everything has been read and is served."""

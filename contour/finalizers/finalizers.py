@@ -3,12 +3,14 @@
 A deleted object is not served from that moment on; its finalizer is removed when the statuses of
 all objects that depended on it say so, or after a while. A write is a merge patch with the
 resourceVersion of what it was made from, so that no finalizer of others is lost. Nothing depends on
-a finalizer being there: if a leader dies between two steps, the next one goes on.
+a finalizer being there: who dies between two steps leaves what the next leader puts right. It knows
+what the instance has put on classes that are not its own any more by the field manager, for the
+finalizer of a class is that of every implementation of the Gateway API.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,8 +22,9 @@ from kube.workqueue import BATCH, Requeue, WorkQueue
 
 log = logging.getLogger(__name__)
 
-FIELD_MANAGER = "contour"
-LONGEST_FAREWELL = 5.0  # seconds to wait for the statuses of other objects
+EARLIER = "contour"
+"""The field manager of every instance of release 0.1."""
+LONGEST_FAREWELL = 5.0  # seconds that statuses may take; they are told to others, and not to it
 
 
 class Known(Protocol):
@@ -33,6 +36,8 @@ class Known(Protocol):
     def finalizers(self) -> Sequence[str]: ...
     @property
     def is_deleted(self) -> bool: ...
+    @property
+    def managers(self) -> Collection[tuple[str, str]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +45,15 @@ class Sources:
     """The sources of information when an object is reconciled."""
 
     finalizer: Callable[[str], str]
-    """Our finalizer for a kind."""
+    """Ours, by kind."""
+    manager: str
+    """The field manager of this instance, and of no other."""
+    is_serving: Callable[[], bool]
+    """While it is not, nothing is known for certain."""
     is_wanted: Callable[[ObjectRef], bool | None]
-    """Whether an object should have our finalizer; None: another controller decides that."""
+    """None: it is not for us to say, or not any more."""
+    is_served: Callable[[ObjectRef], bool]
+    """Whether any instance serves it."""
     known: Callable[[ObjectRef], Known | None]
     everything: Callable[[], Iterable[ObjectRef]]
     concerned: Callable[[ObjectRef], Iterable[ObjectRef]]
@@ -58,9 +69,7 @@ class Finalizers:
         self._client = client
         self._sources = sources
         self._queue: WorkQueue[ObjectRef] | None = None
-        self._held: set[ObjectRef] = (
-            set()
-        )  # objects with a finalizer of this process, which has to remove it
+        self._held: set[ObjectRef] = set()  # wanted by this process
 
     def notice(self, subjects: Iterable[ObjectRef]) -> None:
         """Takes objects that have changed, or whose status has."""
@@ -81,10 +90,12 @@ class Finalizers:
 
     async def _reconcile(self, subject: ObjectRef) -> bool:
         known, resource = self._sources.known(subject), self._sources.resource(subject.kind)
+        if known is None or resource is None or not self._sources.is_serving():
+            return False
         is_wanted = self._sources.is_wanted(subject)
-        if is_wanted is None and subject in self._held:
+        if is_wanted is None and self._is_left_behind(subject, known):
             is_wanted = False
-        if known is None or resource is None or is_wanted is None:
+        if is_wanted is None:
             return False
         if is_wanted:
             self._held.add(subject)
@@ -102,6 +113,14 @@ class Finalizers:
             _tell(subject, known)
         return is_wanted
 
+    def _is_left_behind(self, subject: ObjectRef, known: Known) -> bool:
+        """Whether this instance has put its finalizer there, and nobody needs it any more."""
+        own = self._sources.finalizer(subject.kind)
+        is_ours = (own, self._sources.manager) in known.managers or (
+            subject in self._held and (own, EARLIER) in known.managers
+        )
+        return is_ours and not self._sources.is_served(subject)
+
     async def _farewell(self) -> None:
         try:
             async with asyncio.timeout(LONGEST_FAREWELL):
@@ -112,7 +131,7 @@ class Finalizers:
     async def _write(self, path: str, known: Known, finalizers: list[str]) -> None:
         metadata = {"finalizers": finalizers, "resourceVersion": known.resource_version}
         try:
-            params = {"fieldManager": FIELD_MANAGER}
+            params = {"fieldManager": self._sources.manager}
             await self._client.patch(path, {"metadata": metadata}, params=params)
         except errors.Refused as error:
             if error.code == 409:

@@ -6,7 +6,7 @@ has Gateways (comments on `GatewayClass`). Classes of other controllers are left
 whose configuration is deleted removes all its finalizers, since nothing would do so later.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
@@ -33,6 +33,24 @@ def is_wanted(engine: Engine, subject: ObjectRef) -> bool | None:
     if not is_ours:
         return None
     return bool(is_in_use) and not is_leaving
+
+
+def manager(instance: NamespacedName) -> str:
+    """By which field manager an instance puts them there."""
+    return finalizers.manager(Owner(*instance))
+
+
+def is_served(
+    engine: Engine, subject: ObjectRef, finalizers_of: Callable[[ObjectRef], Iterable[str]]
+) -> bool:
+    """Whether an instance serves a Gateway of this class, or has not left it yet."""
+    every = engine.rows(tables.GATEWAYS)
+    gateways = [key for key, it in every if it.spec.gateway_class_name == subject.name]
+    return any(
+        finalizers.is_of_an_instance(it)
+        for key in gateways
+        for it in finalizers_of(ObjectRef("Gateway", *key))
+    )
 
 
 def concerned(engine: Engine, subject: ObjectRef) -> Iterator[ObjectRef]:

@@ -14,6 +14,7 @@ import orjson
 from crds.kinds import Kind
 from crds.meta import ObjectRef
 from crds.raw import Raw, at, items, mapping
+from kube import managedfields
 
 Hear = Callable[[ObjectRef], None]
 """Takes an object whose status or finalizers have changed."""
@@ -28,7 +29,9 @@ class ObservedObject(NamedTuple):
     status: Raw
     finalizers: tuple[str, ...] = ()
     is_deleted: bool = False
-    """Whether it exists only because of finalizers."""
+    """It is there for its finalizers only."""
+    managers: frozenset[tuple[str, str]] = frozenset()
+    """Finalizers, and the field managers that have put them there."""
 
 
 class _Stored(NamedTuple):
@@ -38,6 +41,7 @@ class _Stored(NamedTuple):
     status: bytes
     finalizers: tuple[str, ...]
     is_deleted: bool
+    managers: frozenset[tuple[str, str]]
 
 
 class Statuses:
@@ -55,9 +59,7 @@ class Statuses:
         found = self._stored.get(ref)
         if found is None:
             return None
-        return ObservedObject(
-            *found[:3], orjson.loads(found.status), found.finalizers, found.is_deleted
-        )
+        return ObservedObject(*found[:3], orjson.loads(found.status), *found[4:])
 
     def of(self, kinds: frozenset[str]) -> list[ObjectRef]:
         """Every existing object of these kinds."""
@@ -97,6 +99,7 @@ def _stored(raw: Raw) -> _Stored:
         _packed(raw.get("status")),
         tuple(it for it in items(metadata.get("finalizers")) if isinstance(it, str)),
         bool(metadata.get("deletionTimestamp")),
+        frozenset(managedfields.of_finalizers(raw)) if metadata.get("finalizers") else frozenset(),
     )
 
 

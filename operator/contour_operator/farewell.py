@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from crds import raw
 from crds.contourconfiguration import DEFAULT_CONTROLLER_NAME
 from crds.raw import Raw
-from kube import errors
+from kube import errors, managedfields
 from kube.client import Client
 from kube.workqueue import Requeue
 from provisioning.keeping import finalizers, objects
@@ -24,16 +24,19 @@ async def leave_gateways(client: Client, owner: Owner, watched: Collection[str] 
             await _take_off(client, it, finalizers.of_instance(owner))
 
 
-async def leave_classes(client: Client, configuration: Raw) -> None:
-    """Removes the finalizers of the classes of an instance that has none left on Gateways, except
-    of classes whose Gateways another instance serves; raises request errors."""
+async def leave_classes(client: Client, owner: Owner, configuration: Raw) -> None:
+    """Takes leave of the classes of an instance that has left all Gateways, but for those whose
+    Gateways another instance serves; raises request errors.
+
+    They are those of its controller, and what it has put a finalizer on before it had that name.
+    """
     gateway = raw.at(configuration, "spec", "gateway")
-    if gateway is None:
-        return
     name = raw.mapping(gateway).get("controllerName") or DEFAULT_CONTROLLER_NAME
+    mark = finalizers.GATEWAY_EXISTS, finalizers.manager(owner)
     served = set(_served_classes(await _listed(client, "Gateway")))
     for it in await _listed(client, "GatewayClass"):
-        is_ours = raw.at(it, "spec", "controllerName") == name
+        is_of_its_controller = gateway is not None and raw.at(it, "spec", "controllerName") == name
+        is_ours = is_of_its_controller or mark in managedfields.of_finalizers(it)
         if is_ours and raw.at(it, "metadata", "name") not in served:
             await _take_off(client, it, finalizers.GATEWAY_EXISTS)
 

@@ -78,7 +78,7 @@ async def _take_leave(
 ) -> None:
     try:
         await farewell.leave_gateways(client, owner)
-        await farewell.leave_classes(client, configuration)
+        await farewell.leave_classes(client, owner, configuration)
     except errors.Refused as error:
         if error.code != 403:
             raise

@@ -18,6 +18,11 @@ def of_instance(owner: Owner) -> str:
     return _PREFIX + ownership.label_value(f"{owner.namespace}.{owner.name}")
 
 
+def manager(owner: Owner) -> str:
+    """The field manager of an instance: it tells who has put the finalizer of a class there."""
+    return of_instance(owner)
+
+
 def is_of_an_instance(finalizer: str) -> bool:
     """Whether a finalizer of a Gateway is that of some instance."""
     return finalizer.startswith(_PREFIX)

@@ -1,5 +1,6 @@
 """Gateways and classes that are deleted while they are served, in a real cluster."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,6 +107,50 @@ def test_a_leader_that_dies_leaves_what_the_next_one_puts_right(instance: Instan
     assert not is_gone(instance, "Gateway", "gateway")
     instance.start_replica()
     instance.until(lambda: is_gone(instance, "Gateway", "gateway"), "the Gateway to be gone")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"op": "remove", "path": "/spec/gateway"},
+        {"op": "replace", "path": "/spec/gateway/controllerName", "value": "example.com/later"},
+    ],
+    ids=["no-gateway", "other-controller"],
+)
+def test_a_leader_lets_go_of_what_is_not_its_own_any_more_since_it_came(
+    instance: Instance, change: dict[str, str]
+) -> None:
+    instance.apply("---".join((CONFIGURATION, SERVICES, CLASS, FIRST)))
+    name = instance.namespace
+    foreign = CLASS.replace("$namespace", "not-$namespace").replace("$controller", "example.com/x")
+    instance.apply(foreign)
+    first = instance.start_replica()
+    instance.until_ready()
+
+    def of_class(named: str = name) -> list[str]:
+        return finalizers(instance, "GatewayClass", named)
+
+    instance.until(lambda: of_class() == [GATEWAY_EXISTS], "the finalizer")
+    first.stop()
+    instance.processes.remove(first)
+    for named, at, patch in (
+        (f"not-{name}", "/metadata/finalizers", {"op": "add", "value": [GATEWAY_EXISTS]}),
+        (name, "/metadata/finalizers/0", {"op": "add", "value": FOREIGN}),
+    ):
+        patched = json.dumps([patch | {"path": at}])
+        instance.cluster.kubectl("patch", "gatewayclass", named, "--type=json", "-p", patched)
+    instance.cluster.kubectl(
+        *("patch", "contourconfiguration", "contour", "-n", name, "--type=json"),
+        *("-p", json.dumps([change])),
+    )
+    assert of_class() == [FOREIGN, GATEWAY_EXISTS]
+    instance.start_replica()
+    instance.until(lambda: of_class() == [FOREIGN], "the finalizer of the class to go")
+    assert of_class(f"not-{name}") == [GATEWAY_EXISTS]
+    for named in (name, f"not-{name}"):
+        freed = '{"metadata": {"finalizers": null}}'
+        instance.cluster.kubectl("patch", "gatewayclass", named, "--type=merge", "-p", freed)
+    instance.cluster.kubectl("delete", "gatewayclass", f"not-{name}")
 
 
 def test_an_instance_that_serves_no_gateways_any_more_lets_go_of_them(instance: Instance) -> None:

@@ -114,7 +114,8 @@ def test_a_fleet_of_a_gateway_goes_that_its_envoyproxy_published(operated: Rig) 
 
 @pytest.mark.parametrize("other", [[], ["gateway.projectcontour.io/elsewhere.contour"]])
 def test_finalizers_that_no_replica_has_taken_off_go(operated: Rig, other: list[str]) -> None:
-    """No pod runs here. The class keeps its own while another instance serves a Gateway of it."""
+    """No pod runs here. The class keeps its own while another instance serves a Gateway of it; that
+    of an earlier controllerName is known by who has put it there."""
     cluster, namespace = operated.cluster, operated.namespace
     name = f"example.com/{namespace}"
     operated.configure(gateway={"controllerName": name})
@@ -124,10 +125,13 @@ def test_finalizers_that_no_replica_has_taken_off_go(operated: Rig, other: list[
     served = cluster.create(_gateway(cluster.namespace(), namespace, [*other, own]))
     class_ = cluster.create(_gateway_class(namespace, name, of_class))
     foreign = cluster.create(_gateway_class(f"not-{namespace}", "example.com/other", of_class))
+    before = cluster.create(_gateway_class(f"before-{namespace}", "example.com/before", []))
+    change, manager = {"metadata": {"finalizers": of_class}}, {"fieldManager": own}
+    cluster.ask("PATCH", cluster.path(before), change, MEDIA["merge"], **manager)
     cluster.delete(operated.configuration())
     operated.until(lambda: operated.is_gone(operated.configuration()))
-    left = [_freed(operated, it) for it in (served, class_, foreign)]
-    assert left == [other, of_class if other else [], of_class]
+    left = [_freed(operated, it) for it in (served, class_, foreign, before)]
+    assert left == [other, of_class if other else [], of_class, []]
 
 
 def _freed(rig: Rig, obj: Raw) -> list[str]:

@@ -24,6 +24,7 @@ GATEWAY = ObjectRef("Gateway", "default", "edge")
 NAME = Name("gateway.networking.k8s.io", "gateways")
 PATH = "/apis/gateway.networking.k8s.io/v1/namespaces/default/gateways/edge"
 OWN, FOREIGN = "gateway.projectcontour.io/a.b", "example.com/other"
+MANAGER = "its own"
 
 
 class World:
@@ -33,6 +34,9 @@ class World:
         self.double = double
         self.client = client
         self.is_wanted: bool | None = True
+        self.is_serving = True
+        self.is_served = False
+        self.managers = frozenset[tuple[str, str]]()
         self.is_leader = True
         self.told = asyncio.Event()
         self.seen: ObservedObject | None = None
@@ -40,6 +44,9 @@ class World:
             leading.Client(client, lambda: self.is_leader),
             Sources(
                 finalizer=lambda _: OWN,
+                manager=MANAGER,
+                is_serving=lambda: self.is_serving,
+                is_served=lambda _: self.is_served,
                 is_wanted=lambda _: self.is_wanted,
                 known=lambda _: self.seen,
                 everything=lambda: [GATEWAY],
@@ -60,7 +67,7 @@ class World:
     def see(self) -> None:
         """The provider sees what is there."""
         found = self.double.store.get(NAME, GATEWAY.key)
-        self.seen = _known(found) if found else None
+        self.seen = _known(found)._replace(managers=self.managers) if found else None
         self.finalizers.notice([GATEWAY])
 
     async def delete(self) -> None:
@@ -194,16 +201,37 @@ async def test_who_leads_no_more_writes_nothing() -> None:
             await it.until([OWN])
 
 
-async def test_what_is_not_ours_any_more_is_let_go_of_and_what_never_was_is_left_alone() -> None:
+@pytest.mark.parametrize("manager", [MANAGER, finalizers.EARLIER])
+async def test_what_is_not_ours_any_more_is_let_go_of(manager: str) -> None:
     async with world() as it:
         it.write()
         async with term(it):
             await it.until([OWN])
+            it.managers = frozenset({(OWN, manager)})
             it.see()
             it.is_wanted = None
             it.finalizers.notice([GATEWAY])
             await it.until([])
+
+
+async def test_what_was_put_there_by_an_earlier_leader_goes_when_nobody_serves_it() -> None:
     async with world() as it:
+        it.is_wanted, it.is_serving, it.is_served = None, False, True
+        it.managers = frozenset({(OWN, MANAGER), (FOREIGN, "theirs")})
+        it.write(FOREIGN, OWN)
+        async with term(it):
+            for becomes in ("is_serving", "is_served"):
+                await asyncio.sleep(0.2)  # nothing is to happen
+                assert it.names == [FOREIGN, OWN]
+                setattr(it, becomes, becomes == "is_serving")
+                it.finalizers.notice([GATEWAY])
+            await it.until([FOREIGN])
+
+
+@pytest.mark.parametrize("manager", ["theirs", finalizers.EARLIER])
+async def test_what_somebody_else_has_put_there_is_left_alone(manager: str) -> None:
+    async with world() as it:
+        it.managers = frozenset({(OWN, manager), (FOREIGN, MANAGER)})
         it.write(OWN)
         it.is_wanted = None
         async with term(it):

@@ -59,6 +59,19 @@ def test_a_class_has_one_while_it_is_served_and_used(objects: str, is_wanted: bo
     assert wanted.is_wanted(world(EACH + objects), CLASS) is is_wanted
 
 
+@pytest.mark.parametrize(
+    ("finalizer", "is_served"),
+    [("gateway.projectcontour.io/other.contour", True), ("example.com/accounting", False)],
+)
+def test_a_class_is_served_while_an_instance_has_its_finalizer_on_a_gateway_of_it(
+    finalizer: str, is_served: bool
+) -> None:
+    it = world(gateway_class(controller="example.com/another") + gateway("a"))
+    found = {ObjectRef("Gateway", "default", "a"): [finalizer]}
+    assert wanted.is_served(it, CLASS, found.__getitem__) is is_served
+    assert not wanted.is_served(it, ObjectRef("GatewayClass", "", "other"), found.__getitem__)
+
+
 def test_a_gateway_concerns_the_classes_and_other_kinds_concern_nobody() -> None:
     it = world(gateway_class() + gateway("a"))
     assert set(wanted.concerned(it, ObjectRef("Gateway", "default", "a"))) == {
