@@ -20,6 +20,7 @@ from contour.fleetstatus import FleetStatus
 from contour.infrastructure.applications import Applications
 from contour.infrastructure.counters import RateLimits, Site
 from contour.infrastructure.desired import Release
+from contour.infrastructure.handedover import HandedOver
 from contour.infrastructure.term import Infrastructure
 from contour.keysets.shared import Publisher, SharedStore
 from contour.kubernetes.cluster import Cluster
@@ -114,6 +115,7 @@ class Leader:
         self.finalizers = finalizers.Finalizers(fenced, self._finalizer_sources())
         status = parts.fleet_status
         self._infrastructure = Infrastructure(fenced, release, status)
+        self._handed_over = HandedOver(fenced, release, status)
         self._applications = Applications(
             fenced, release, status.application_namespaces, status.tell_applications
         )
@@ -179,12 +181,14 @@ class Leader:
         """The fleets that there should be, or their ports, or the rate limit service have
         changed."""
         self._infrastructure.notice()
+        self._handed_over.notice()
         self._rate_limits.notice()
         self._counting.notice()
 
     def on_configuration(self) -> None:
         """The configuration has changed."""
         self._infrastructure.notice()
+        self._handed_over.notice()
         self._applications.notice()
 
     # One term.
@@ -199,6 +203,7 @@ class Leader:
                     self.finalizers.run(),
                     self.recorder.run(),
                     self._infrastructure.run(),
+                    self._handed_over.run(),
                     self._applications.run(),
                     self._rate_limits.run(),
                     self._counting.run(),
