@@ -5,7 +5,6 @@ socket is open before Envoy starts, and `ready` appears only once Envoy serves a
 """
 
 import asyncio
-import sys
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -42,7 +41,7 @@ from dag.fleetnames import DEFAULT_FLEET
 from dag.nodes import Endpoint, Listener
 from dag.ports import HostPorts
 from dag.references import counters
-from showing import signals
+from showing import signals, writing
 
 XDS_SOCKET = "xds.sock"
 REVISIONS = "revisions.sqlite"
@@ -196,7 +195,7 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
         controller.follow(options.source.name, in_cluster=False)
     if options.controller_name is not None:
         controller.name(options.controller_name)
-    terminal = Terminal(sys.stderr)
+    terminal = Terminal(writing.standard_error())
     console = news.Console(instance, concerned, terminal, manifests.locator)
     made = _keeper(options, terminal) if options.certifies else None
     revisions = RevisionFile(directory.path / REVISIONS, controller.engine)

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Coroutine
 from typing import Any
 
+from showing import writing
+
 INTERRUPTED = 130
 """The exit code of a process that a second signal ended: 128 and the number of SIGINT."""
 
@@ -19,6 +21,8 @@ def run(main: Coroutine[Any, Any, None]) -> None:
         asyncio.run(main)
     except (asyncio.CancelledError, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
+    finally:
+        writing.drain()  # why the command failed is told after its lines
 
 
 class Stopped(asyncio.CancelledError):

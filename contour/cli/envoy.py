@@ -121,4 +121,8 @@ def _patience(
 def _log() -> None:
     import logging
 
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)
+    from showing import writing
+
+    logging.basicConfig(
+        level=logging.INFO, format="%(levelname)s %(message)s", stream=writing.standard_error()
+    )

@@ -1,6 +1,5 @@
 """`contour run`: serves manifests on this machine with a real Envoy."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -166,7 +165,11 @@ def log_to_stderr(verbose: bool) -> None:
     """Logs one line for each message, for people; of libraries, only warnings and errors."""
     import logging
 
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(message)s", stream=sys.stderr)
+    from showing import writing
+
+    logging.basicConfig(
+        level=logging.INFO, format="%(levelname)s %(message)s", stream=writing.standard_error()
+    )
     if verbose:
         for name in OURS:
             logging.getLogger(name).setLevel(logging.DEBUG)

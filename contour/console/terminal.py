@@ -1,6 +1,7 @@
 """Writes lines for people to standard error, whether it is a terminal, a pipe or a full disk.
 
-A line that cannot be written is lost without an error: serving is more important than printing.
+What cannot be written is lost, and nothing else happens: to serve is more important than to tell.
+The stream of `showing.writing` does not wait for a reader either.
 """
 
 import os

@@ -26,7 +26,7 @@ from contour.ratelimits.limits import Domains
 from contour.ratelimits.service import Service
 from contour.ratelimits.settings import Settings
 from provisioning.identities import CONTROL_PLANE, RATE_LIMIT_CLIENT
-from showing import signals
+from showing import signals, writing
 
 _BACKLOG = 1024
 """Connections that may wait to be accepted: an Envoy opens one for each call under way."""
@@ -106,6 +106,10 @@ def _counters(given: Settings) -> Counters:
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.basicConfig(
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(message)s",
+        stream=writing.standard_error(),
+    )
     control_plane, listen = sys.argv[1:]
     asyncio.run(serve(control_plane, listen, settings.decoded(sys.stdin.buffer.readline())))

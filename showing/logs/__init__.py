@@ -6,9 +6,10 @@ are not known here, and requests to our own pages are not logged.
 """
 
 import logging
-import sys
+from functools import partial
 from typing import Literal, TextIO
 
+from showing import writing
 from showing.logs import lines, repeats
 
 Format = Literal["text", "json"]
@@ -19,9 +20,10 @@ _CHATTY = ("aiohttp.access", "asyncio", "grpc", "kubernetes")  # below warnings,
 
 
 def configure(format_: Format = "text", level: str = "info", stream: TextIO | None = None) -> None:
-    """Logs to a stream, standard error by default, replacing all other handlers."""
-    sink = logging.StreamHandler(stream or sys.stderr)
-    sink.setFormatter(lines.Json() if format_ == "json" else lines.Text())
+    """Logs to a stream, standard error by default, from now on and in this way alone."""
+    formatter = lines.Json() if format_ == "json" else lines.Text()
+    sink = logging.StreamHandler(stream or writing.standard_error(partial(_lost, formatter)))
+    sink.setFormatter(formatter)
     sink.addFilter(repeats.Repeats())
     root = logging.getLogger()
     for before in list(root.handlers):
@@ -29,6 +31,12 @@ def configure(format_: Format = "text", level: str = "info", stream: TextIO | No
     root.addHandler(sink)
     set_level(level)
     logging.captureWarnings(True)
+
+
+def _lost(formatter: logging.Formatter, lost: int) -> str:
+    said = {"name": __name__, "levelno": logging.WARNING, "levelname": "WARNING"}
+    record = logging.makeLogRecord({**said, "msg": writing.told(lost)})
+    return formatter.format(record)
 
 
 def set_level(level: str) -> None:

@@ -322,3 +322,22 @@ def test_it_serves_whatever_becomes_of_what_it_says(
             running.until_logged(said)
         assert "Traceback" not in running.log.read_text()
         assert "Warning" not in running.log.read_text()
+
+
+def test_it_serves_and_ends_while_nobody_reads_what_it_says(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with contextlib.ExitStack() as stack:
+        pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+        stack.callback(os.close, pipe)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(pipe, b"x" * 4096)
+        started = contextlib.contextmanager(_started)
+        running = stack.enter_context(started(tmp_path, f"2>{path}", {}))
+        standalone.wait_until_ready(running)
+        running.write("bad.yaml", proxy("bad", "routes: [{services: [{name: crat, port: 80}]}]"))
+        processes.wait(lambda: "HTTPProxy default/bad" in running.status(), "bad in the status")
+        assert running.ask("http://shop.example.com/").backend == "one"
+        running.process.stop()
+        assert running.process.code == 0
