@@ -74,11 +74,12 @@ class Keeper:
             (self._defined.discard if event.object is None else self._defined.add)(event.key)
             return {event.key}
         subject = ObjectRef(event.kind.kind, *event.key)
-        before, found = self._of.pop(subject, ()), dict(wanted(event.object))
+        before, found = self._of.pop(subject, ()), set[NamespacedName]()
         for key in before:
             self._wanted[key].pop(subject, None)
-        for key, hosts in found.items():
-            self._wanted[key][subject] = hosts
+        for key, hosts in wanted(event.object):
+            found.add(key)
+            self._wanted[key][subject] = self._wanted[key].get(subject, frozenset()) | hosts
         if found:
             self._of[subject] = tuple(found)
         return {*before, *found}

@@ -11,7 +11,8 @@ from dag.references import delegation
 from dag.values import hostnames
 
 Wanted = tuple[NamespacedName, frozenset[str]]
-"""A Secret, and the hosts for its certificate, which may be none."""
+"""A Secret, and hosts that its certificate is for; perhaps none that are known. An object may name
+a Secret several times, for other hosts each time."""
 
 
 def wanted(found: object) -> Iterator[Wanted]:
