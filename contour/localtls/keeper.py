@@ -57,11 +57,12 @@ class Keeper:
         return batch._replace(events=(*batch.events, *events)) if events else batch
 
     def renewed(self) -> Batch:
-        """The Secrets whose certificates are to be replaced by now."""
-        due = [key for key, (_, made) in self._made.items() if self._is_old(made)]
-        for key in due:
-            del self._made[key]
-        return Batch(tuple(self._kept(sorted(due))), {})
+        """The Secrets whose certificates are to be replaced by now, or could not be made."""
+        return Batch(tuple(self._kept(sorted(self._wanted))), {})
+
+    def _is_current(self, key: NamespacedName, hosts: frozenset[str]) -> bool:
+        made = self._made.get(key)
+        return made is not None and made[0] == hosts and not self._is_old(made[1])
 
     def _is_old(self, made: datetime) -> bool:
         """Whether a certificate has to be replaced, also if the clock was set back to before it is
@@ -89,12 +90,11 @@ class Keeper:
             hosts = frozenset[str]().union(*self._wanted.get(key, {}).values())
             if not self._wanted.get(key):
                 self._wanted.pop(key, None)
-            had = self._made.get(key)
             if key in self._defined:
                 self._made.pop(key, None)
-            elif hosts and (had is None or had[0] != hosts):
+            elif hosts and not self._is_current(key, hosts):
                 yield from self._new(key, hosts)
-            elif not hosts and had is not None:
+            elif not hosts and key in self._made:
                 del self._made[key]
                 yield Event(_SECRET, key, None)
 

@@ -145,6 +145,29 @@ def test_certificates_are_renewed_and_also_if_the_clock_was_set_back(run: Run) -
         assert (run.secrets[WEB] is not before) == is_new
 
 
+@pytest.mark.parametrize("age", [timedelta(), timedelta(days=31)], ids=["first", "renewal"])
+def test_what_could_not_be_made_is_tried_again_and_nothing_stays_of_it(
+    run: Run, age: timedelta
+) -> None:
+    keys = run.authorities.bundle.with_name("authorities-key.pem")
+    run.save("b.yaml", PROXY.replace("web", "other"))
+    if age:
+        run.save("a.yaml", PROXY)
+    before, run.now = run.secrets.get(WEB), NOW + age
+    keys.chmod(0o644)
+    run.take(run.keeper.renewed())
+    run.save("a.yaml", PROXY)
+    assert run.secrets.get(WEB) is before
+    keys.chmod(0o600)
+    run.take(run.keeper.renewed())
+    assert run.secrets[WEB] is not before
+    run.now += timedelta(days=31)
+    keys.chmod(0o644)
+    run.take(run.keeper.renewed())
+    run.save("a.yaml", "")
+    assert WEB not in run.secrets
+
+
 def test_the_authority_is_made_once_and_signs_for_its_domain_alone(tmp_path: Path) -> None:
     first, again = Run(tmp_path), Run(tmp_path)
     first.save("a.yaml", PROXY)
