@@ -12,7 +12,17 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from contour import files, host, hostdns, localbackends, localbootstrap, process, rundir, sockets
+from contour import (
+    files,
+    freedports,
+    host,
+    hostdns,
+    localbackends,
+    localbootstrap,
+    process,
+    rundir,
+    sockets,
+)
 from contour.asking import answers
 from contour.configfile.source import Source
 from contour.console import news
@@ -250,6 +260,7 @@ async def _serve(
             running.instance.key_sets.run(),
             running.resolver.run(),
             running.counting.run(),
+            freedports.follow(running.server.fleets.values),
         )
         await process.until(stopped, activities)
 

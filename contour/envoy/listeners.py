@@ -5,6 +5,8 @@ server name (`server_names`). Nothing in the head depends on a host, because a n
 connection.
 """
 
+from collections.abc import Iterator
+
 from envoy.config.core.v3 import address_pb2, socket_option_pb2
 from envoy.config.listener.v3 import listener_pb2 as pb
 from envoy.extensions.filters.listener.proxy_protocol.v3 import proxy_protocol_pb2
@@ -56,6 +58,15 @@ def head(node: nodes.Listener, policy: Downstream, names: ClusterNames) -> bytes
     if policy.sockets is not None:
         clienttraffic.write_sockets(result, policy.sockets)
     return encoding.encoded(result)
+
+
+def addresses(head: bytes) -> Iterator[tuple[str, int, bool]]:
+    """Where a head listens: address, port, and whether it is UDP."""
+    made = pb.Listener.FromString(head)
+    for it in (made.address, *(more.address for more in made.additional_addresses)):
+        if it.HasField("socket_address"):
+            found = it.socket_address
+            yield found.address, found.port_value, found.protocol == found.UDP
 
 
 _NOTHING = nodes.Stream(())

@@ -87,11 +87,21 @@ def obstacle(address: str, port: int) -> str | None:
     return None
 
 
-def _bind(address: str, port: int) -> int:
+def is_free(address: str, port: int, is_udp: bool) -> bool:
+    """Whether Envoy could listen on a port of this machine now."""
+    try:
+        _bind(address, port, socket.SOCK_DGRAM if is_udp else socket.SOCK_STREAM)
+    except OSError:
+        return False
+    return True
+
+
+def _bind(address: str, port: int, kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family) as probe:
-        # Otherwise connections of an earlier run in TIME_WAIT would occupy the port.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(family, kind) as probe:
+        if kind is socket.SOCK_STREAM:
+            # Else connections of an earlier run that linger in TIME_WAIT would count.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((address, port))
         bound: int = probe.getsockname()[1]
         return bound

@@ -23,7 +23,7 @@ class Quarantined(NamedTuple):
 
 
 class Released(NamedTuple):
-    """A refused part is no longer published, so nothing has to replace it."""
+    """A refused part is published no more, or may be accepted now: nothing stands in for it."""
 
     by: Subscription
     name: str

@@ -117,6 +117,12 @@ class Fleet:
             lambda name, part: part not in self.store.last_accepted.get(name, ()),
         )
 
+    def retry(self, name: Name) -> None:
+        """Serves again what was refused of a resource: the reason was elsewhere, and is gone."""
+        changes = self.quarantine.lift(name)
+        self.publish(changes)
+        self._serve_newest(name, {it.part for it in changes})
+
     def publish_edition(self, name: str, changes: Iterable[Change]) -> None:
         """Publishes the next edition, for a fleet that is served as a whole."""
         assert self.edition is not None
@@ -265,10 +271,14 @@ class Fleet:
             resource = self.store.resource(name)
             if resource is None or part in resource.parts:
                 continue
-            for it, envoy in list(self.interest.of(name)):
-                for refused in {part, ""}:
-                    if it.refuses(name.name, refused):
-                        self.step(envoy, Released(it, name.name, refused), self.clock())
+            self._serve_newest(name, {part, ""})
+
+    def _serve_newest(self, name: Name, parts: Collection[str]) -> None:
+        """Nothing stands in for these parts any more on Envoys that refused them."""
+        for it, envoy in list(self.interest.of(name)):
+            for part in parts:
+                if it.refuses(name.name, part):
+                    self.step(envoy, Released(it, name.name, part), self.clock())
 
     def _recover(self, names: list[Name], is_good: Callable[[Name, str], bool]) -> None:
         for name, part in self.quarantine.recovered(names, is_good):

@@ -109,6 +109,13 @@ class Quarantine:
         self._refused[name][part] = refusal
         self._released[name].discard(part)
 
+    def lift(self, name: Name) -> list[Change]:
+        """Lets the refused parts of a resource pass once more; returns them as published."""
+        refused = self._refused.pop(name, {})
+        for part in refused:
+            self._released[name].add(part)
+        return [Change(name, part, it.part) for part, it in refused.items() if it.part]
+
     def remove(self, name: Name, part: str) -> None:
         """Removes a refusal."""
         refused = self._refused[name]

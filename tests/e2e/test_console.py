@@ -238,6 +238,16 @@ def test_ports_are_told_when_envoy_listens_and_not_before(running: Standalone) -
     said_after(running, "tls.yaml", None, ("not serving HTTPS port 443",))
 
 
+def test_a_port_that_another_process_had_is_served_when_it_is_free(running: Standalone) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        running.write("late.yaml", gateway("late", http(port=port)))
+        running.until_told("Gateway default/late", "cannot bind")
+    running.until_logged(f"serving HTTP port {port}")
+    processes.wait(lambda: not running.reasons("Gateway default/late"), "no reasons")
+    said_after(running, "late.yaml", None, (f"not serving HTTP port {port}",))
+
+
 def test_a_backend_needs_no_service_and_no_endpoints(tmp_path: Path) -> None:
     ports = dict(zip(("http", "https", "one"), free_ports(3), strict=True))
     (tmp_path / "manifests").mkdir()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from contour import freedports
 from contour.envoy import outputs
 from contour.xds.acceptance import State
 from contour.xds.envoy import Patience
@@ -109,6 +110,34 @@ async def test_a_host_that_is_refused_from_the_start_is_not_served_by_a_wildcard
         assert await it.browser.get("g.test") == "one"
         it.fleet.publish([world.host("web", "bad.test", "one")])
         await it.browser.until("bad.test", "one", {"503"})
+
+
+@pytest.mark.parametrize("api_type", ["DELTA_GRPC", "GRPC"])
+async def test_a_listener_is_served_when_its_port_is_free_again(
+    tmp_path: Path, api_type: str
+) -> None:
+    """A new one, and one that listened on another port before."""
+    async with site(tmp_path, api_type) as it:
+        with (
+            socket.create_server(("127.0.0.1", 0)) as one,
+            socket.create_server(("127.0.0.1", 0)) as two,
+        ):
+            taken = [held.getsockname()[1] for held in (one, two)]
+            found = [
+                world.listener("new", taken[0], "web"),
+                world.listener("http", taken[1], "web"),
+            ]
+            it.fleet.publish(found)
+            for change in found:
+                await _refused(it, change.name, "")
+            freedports.serve_again(it.fleet)
+            assert len(list(it.fleet.quarantine)) == 2
+            assert await it.browser.get("a.test") == "one"
+        freedports.serve_again(it.fleet)
+        for port in taken:
+            async with envoys.browser(port) as browser:
+                await browser.until("a.test", "one", {"refused"})
+        assert not list(it.fleet.quarantine)
 
 
 async def _refused(it: Site, name: Name, part: str) -> None:
