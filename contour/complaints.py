@@ -20,6 +20,12 @@ ManifestSource = NewType("ManifestSource", str)
 Subject = meta.ObjectRef | ManifestSource
 
 
+def shown(text: str) -> str:
+    """Text with the name of a file, for people: bytes of the name that are no UTF-8, and that no
+    JSON can have, are escapes."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 class Place(NamedTuple):
     """A line of a file, counted from 1."""
 
@@ -43,6 +49,11 @@ class Complaint:
     severity: Severity
     is_unreadable: bool = False
     """Whether the document or file cannot be read at all, so that its content is not known."""
+
+    def __post_init__(self) -> None:
+        """What is told can be shown."""
+        object.__setattr__(self, "file", shown(self.file))
+        object.__setattr__(self, "message", shown(self.message))
 
     @property
     def reason(self) -> Word:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from contour.answers.explained import Explained
 
 
+class UnansweredError(Exception):
+    """An instance is there, but does not tell what it was asked."""
+
+
 def rows(*, every: bool) -> list[Row]:
     """How the objects of the instance fare; ends the program if there is none.
 
@@ -86,30 +90,42 @@ def _asked(name: str, question: str | None = None) -> tuple[Any, bool]:
 
 
 def _of_run(where: Source, name: str, question: str | None = None) -> Any:
-    """The answer of the `contour run` here; None if there is none and a cluster may be asked."""
+    """The answer of the `contour run` here; None if there is none and a cluster may be asked. Ends
+    the program if it is there and does not answer."""
     directory = where.state_dir or rundir.default_path()
     try:
         return ask(rundir.socket(directory, rundir.INSPECTION), name, question)
-    except (OSError, http.client.HTTPException):
+    except UnansweredError as error:
+        click.echo(f"contour: the instance with the state directory {directory} {error}", err=True)
+    except OSError:
         if where.may_be_cluster:
             return None
         click.echo(f"contour: {source.nobody(directory)}", err=True)
-        sys.exit(2)
+    sys.exit(2)
 
 
 def ask(address: Path, name: str, question: str | None = None) -> Any:
     """A page of the instance with this inspection socket, or its answer to a question.
 
-    Raises OSError if there is no instance, or if the question makes no sense to it.
+    Raises OSError if there is no instance, UnansweredError if it does not answer or if the question
+    makes no sense to it.
     """
     connected = socket.socket(socket.AF_UNIX)
     try:
         connected.settimeout(connections.TIMEOUT)
         connected.connect(str(address))
         with waiting.shown("waiting for the instance"):
-            reply = connections.Connection(connected).ask(f"/{name}", question)
+            reply = _reply(connected, f"/{name}", question)
     finally:
         connected.close()
     if reply.status != http.client.OK:
-        raise OSError(f"answered {reply.status}")
+        why = " ".join(reply.body.decode(errors="replace").split())
+        raise UnansweredError(f"answered {reply.status}: {why}")
     return json.loads(reply.body)
+
+
+def _reply(connected: socket.socket, path: str, question: str | None) -> connections.Reply:
+    try:
+        return connections.Connection(connected).ask(path, question)
+    except (OSError, http.client.HTTPException) as error:
+        raise UnansweredError(f"does not answer: {error}") from error

@@ -7,6 +7,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from contour import rundir
 from contour.collecting import redaction
@@ -27,11 +28,9 @@ def gather(directory: Path, into: Archive, progress: Callable[[str], None]) -> N
     """Puts everything into the archive. Raises OSError if no instance answers."""
     address = rundir.socket(directory, rundir.INSPECTION)
     progress("what the instance tells")
-    for name in _PAGES:
-        into.data(f"instance/{name}.json", json.loads(_asked(address, f"/{name}")))
+    told = {it: _page(address, it, into) for it in _PAGES}
     progress("manifests")
-    paths = json.loads(_asked(address, "/manifests"))
-    _manifests([Path(str(it["path"])) for it in paths], into)
+    _manifests([Path(str(it["path"])) for it in told["manifests"]], into)
     progress("Envoy")
     try:
         into.numbers(
@@ -46,7 +45,19 @@ def gather(directory: Path, into: Archive, progress: Callable[[str], None]) -> N
             into.log(f"logs/{name}", _tail(path))
 
 
+def _page(address: Path, name: str, into: Archive) -> Any:
+    file = f"instance/{name}.json"
+    try:
+        found = json.loads(_asked(address, f"/{name}"))
+    except ValueError as error:
+        into.lacks(file, error)
+        return ()
+    into.data(file, found)
+    return found
+
+
 def _asked(address: Path, path: str) -> bytes:
+    """Raises OSError if nobody is there, ValueError if the page has failed."""
     connected = socket.socket(socket.AF_UNIX)
     try:
         connected.settimeout(connections.TIMEOUT)
@@ -55,7 +66,7 @@ def _asked(address: Path, path: str) -> bytes:
     finally:
         connected.close()
     if reply.status != http.client.OK:
-        raise OSError(f"{address} answers {reply.status} to {path}")
+        raise ValueError(f"{address} answers {reply.status} to {path}")
     return reply.body
 
 

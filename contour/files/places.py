@@ -7,7 +7,7 @@ changed, the place is the line where the document began, instead of the line of 
 import re
 from collections.abc import Callable, Mapping
 
-from contour.complaints import ManifestSource, Place
+from contour.complaints import ManifestSource, Place, shown
 from contour.files import claims, documents, lines, parse, reading
 from contour.files.contents import FieldPath
 from crds.meta import ObjectRef
@@ -74,9 +74,9 @@ class Locator:
         document = definition.document
         raw = self._text(definition) if field else None
         if raw is None:
-            return Place(definition.file, document.line)
+            return Place(shown(definition.file), document.line)
         path = (*_steps(definition.item.field), *_steps(field))
-        return Place(definition.file, document.line + lines.found(raw, [path])[0])
+        return Place(shown(definition.file), document.line + lines.found(raw, [path])[0])
 
     def _text(self, definition: claims.Definition) -> bytes | None:
         if self._left == 0:

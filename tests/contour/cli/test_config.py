@@ -77,6 +77,17 @@ def test_machines_get_all_of_it(tmp_path: Path) -> None:
     assert json.loads(_config(tmp_path, "-o", "json")) == FLEETS
 
 
+async def test_an_instance_that_fails_to_answer_is_not_taken_for_none(tmp_path: Path) -> None:
+    def failing() -> object:
+        raise RuntimeError
+
+    path = rundir.socket(tmp_path, rundir.INSPECTION)
+    async with server.served(path, {"config": failing}, {}, {}):
+        arguments = ["config", "--state-dir", str(tmp_path)]
+        result = await asyncio.to_thread(CliRunner().invoke, main, arguments)
+    assert (result.exit_code, f"{tmp_path} answered 500" in result.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("command", ["config", "status"])
 def test_where_nothing_runs_that_is_told(tmp_path: Path, command: str) -> None:
     result = CliRunner().invoke(main, [command, "--state-dir", str(tmp_path)])

@@ -1,12 +1,16 @@
 """In which line what is told of an object stands."""
 
+import os
 from pathlib import Path
 
+import orjson
 import pytest
 
 from contour import files
 from contour.complaints import ManifestSource
 from contour.files import places, reading
+from contour.status import rows
+from contour.status.board import Board, Remark
 from crds.meta import ObjectRef
 from tests.contour.files.written import proxy, stream
 
@@ -52,6 +56,25 @@ def test_a_file_that_has_changed_since_tells_the_line_of_the_document(
     assert place is not None
     assert TEXT.splitlines()[place.line - 1].startswith("apiVersion")
     assert manifests.locator()(ObjectRef("HTTPProxy", "default", "c"), "spec") is None
+
+
+def test_the_name_of_a_file_can_be_told_whatever_its_bytes(tmp_path: Path) -> None:
+    for name, document in (("good", proxy("a")), ("again", proxy("a")), ("bad", "a: [")):
+        Path(os.fsdecode(bytes(tmp_path / name) + b"\xff.yaml")).write_text(document)
+    manifests = files.Manifests([tmp_path])
+    board = Board()
+    for subject, found in manifests.read().complaints.items():
+        if isinstance(subject, ObjectRef):
+            board.remark(subject, "", tuple(Remark("error", it.message, it) for it in found))
+        else:
+            board.complain(subject, found)
+    located = [it.located(manifests.locator()) for it in (*board.rows(), *board.file_rows())]
+    told = orjson.dumps([rows.plain(it) for it in located]).decode()
+    assert "bad\\\\udcff.yaml" in told
+    assert "again\\\\udcff.yaml" in told
+    owner = manifests.locator()(ObjectRef("HTTPProxy", "default", "a"), "")
+    assert owner is not None
+    assert owner.file == f"{tmp_path}/again\\udcff.yaml"
 
 
 def test_a_listing_reads_a_file_once_and_looks_up_so_many_fields(
