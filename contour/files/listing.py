@@ -34,6 +34,9 @@ class Listing:
     folders: set[str] = field(default_factory=set)  # in which a new manifest counts
     targets: dict[str, ManifestSource] = field(default_factory=dict)
     """The files that links lead to, by real path."""
+    names: dict[tuple[int, int], ManifestSource] = field(default_factory=dict)
+    """Under which name each file is read, by device and inode."""
+    shared: set[str] = field(default_factory=set)  # all names of files that have several here
     links: set[str] = field(default_factory=set)  # folders in which a given link stands
     faults: dict[ManifestSource, str] = field(default_factory=dict)  # what cannot be listed
     odd: dict[ManifestSource, str] = field(default_factory=dict)
@@ -53,14 +56,14 @@ class Listing:
 def listed(roots: Iterable[ManifestSource], folders: frozenset[ManifestSource]) -> Listing:
     """The manifests under these paths; paths in `folders` must exist."""
     found = Listing()
-    known: set[tuple[int, int]] = set()
+    known: set[tuple[int, int]] = set()  # folders
     for root in roots:
         if os.path.islink(root):
             found.links.add(os.path.dirname(root) or ".")
         if root in folders or os.path.isdir(root):
             _list(root, found, known)
         else:
-            _add(root, found, known)
+            _add(root, found)
     return found
 
 
@@ -76,8 +79,24 @@ def signature(status: os.stat_result) -> Signature:
     )
 
 
-def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
+def name_of(path: str, known: Listing) -> ManifestSource | None:
+    """Under which name a file is read that is listed already; None if it is not."""
     try:
+        status = os.stat(path)
+        name = known.names.get((status.st_dev, status.st_ino))
+        if name is not None and os.path.samestat(status, os.stat(name)):
+            return name
+    except OSError:
+        pass
+    return known.targets.get(os.path.realpath(path))
+
+
+def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
+    """The same folder under two names is listed once."""
+    try:
+        status = os.stat(folder)
+        if (identity := (status.st_dev, status.st_ino)) in known:
+            return
         with os.scandir(folder) as entries:
             inside = sorted(entries, key=lambda entry: entry.name)
     except OSError as error:
@@ -85,19 +104,19 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
             f"cannot list the folder: {error.strerror}; its last good objects stay"
         )
         return
+    known.add(identity)
     found.folders.add(folder)
     for entry in inside:
         if entry.name.startswith("."):
             continue
         if entry.is_dir(follow_symlinks=False):
             _list(entry.path, found, known)
-        elif is_manifest(entry.name) and (why := _add(ManifestSource(entry.path), found, known)):
+        elif is_manifest(entry.name) and (why := _add(ManifestSource(entry.path), found)):
             found.odd[ManifestSource(entry.path)] = f"ignored: it is {why}"
 
 
-def _add(file: ManifestSource, found: Listing, known: set[tuple[int, int]]) -> str | None:
-    """Adds a file; one with two names is read once. Returns why it is not a regular file, if it is
-    none."""
+def _add(file: ManifestSource, found: Listing) -> str | None:
+    """The same file under two names is read once. Returns why it is no file, if it is none."""
     try:
         status = os.stat(file)
     except OSError as error:
@@ -108,9 +127,9 @@ def _add(file: ManifestSource, found: Listing, known: set[tuple[int, int]]) -> s
         is_folder = stat.S_ISDIR(status.st_mode)
         return "a link to a folder" if is_folder else "a pipe, a socket or a device"
     identity = status.st_dev, status.st_ino
-    if identity in known:
+    if (first := found.names.setdefault(identity, file)) != file:
+        found.shared |= {first, file}
         return None
-    known.add(identity)
     found.files[file] = signature(status)
     if os.path.islink(file):
         found.targets[os.path.realpath(file)] = file

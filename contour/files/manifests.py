@@ -99,12 +99,13 @@ class Manifests:
         return self._tracker.is_disturbed(file)
 
     def _load(self, file: ManifestSource, is_disturbed: Callable[[], bool]) -> None:
+        if self._tracker.is_other_name(file):
+            self._lose(file)
+            return
         try:
             content = reading.content(file)
         except (FileNotFoundError, NotADirectoryError):
-            self._tracker.is_lost(file)
-            self._store.write(file, ())
-            self._store.mend(file)
+            self._lose(file)
         except OSError as error:
             self._store.fault(
                 file, f"cannot read the file: {error.strerror}; its last good objects stay"
@@ -114,6 +115,11 @@ class Manifests:
             if not is_disturbed():
                 self._store.write(file, documents.texts(content.raw))
                 self._store.mend(file)
+
+    def _lose(self, file: ManifestSource) -> None:
+        self._tracker.is_lost(file)
+        self._store.write(file, ())
+        self._store.mend(file)
 
     def _release(self, file: ManifestSource) -> None:
         if self._tracker.listing.is_faulty(file):

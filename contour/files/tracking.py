@@ -6,6 +6,7 @@ listed and signatures are compared. How long to wait after each: `schedule`.
 """
 
 import os
+import stat
 from collections.abc import Iterable, Sequence
 
 from contour.complaints import ManifestSource
@@ -40,6 +41,10 @@ class Tracker:
         """The file has been found missing."""
         self._signatures.pop(file, None)
 
+    def is_other_name(self, file: ManifestSource) -> bool:
+        """The file is read under another name."""
+        return listing.name_of(file, self.listing) not in (None, file)
+
     def revisit(self, files: Iterable[ManifestSource], now: float) -> None:
         """These are missing, unless they are there again."""
         for file in files:
@@ -70,19 +75,21 @@ class Tracker:
             return schedule.FOUND
         path = name if folder == "." and name in self._signatures else os.path.join(folder, name)
         is_new = happening in (Happening.CREATED, Happening.PLACED)
-        if is_new and os.path.islink(path):
+        if is_new and _has_other_names(path):
             return schedule.REPLACED
+        if path in self.listing.shared and (is_new or happening is Happening.GONE):
+            return schedule.REPLACED if is_new else schedule.FOUND
         file = self._file(folder, name, path)
         if file is not None:
-            self._schedule.note(file, _waits(happening, path), now)
+            self._schedule.note(file, _WAITS[happening], now)
         return None
 
     def _file(self, folder: str, name: str, path: str) -> ManifestSource | None:
         if (file := ManifestSource(path)) in self._signatures:
             return file
-        if folder in self.listing.folders:
-            return file if listing.is_manifest(name) else None
-        return self.listing.targets.get(os.path.realpath(path))
+        if (known := listing.name_of(path, self.listing)) is not None:
+            return known
+        return file if folder in self.listing.folders and listing.is_manifest(name) else None
 
     def _look(self, waits: schedule.Waits, watch: Watch, now: float) -> None:
         self._list(watch)
@@ -114,16 +121,11 @@ class Tracker:
             self._schedule.note(file, waits, now)
 
 
-def _waits(happening: Happening, path: str) -> schedule.Waits:
-    if happening is Happening.CREATED and _has_other_names(path):
-        return schedule.REPLACED
-    return _WAITS[happening]
-
-
 def _has_other_names(path: str) -> bool:
-    """Whether a new name is a hard link to a file that is already complete."""
+    """A link, also a hard one, to a file that was whole already."""
     try:
-        return os.lstat(path).st_nlink > 1
+        status = os.lstat(path)
+        return stat.S_ISLNK(status.st_mode) or status.st_nlink > 1
     except OSError:
         return False
 

@@ -222,6 +222,75 @@ async def test_a_file_in_a_mounted_configmap_is_followed_by_its_name(tmp_path: P
         await follower.until(lambda: follower.fqdns == {"a": "two.example.com"})
 
 
+@pytest.mark.parametrize("other", ["link before", "link after", "hard link", "folder", "file"])
+async def test_a_file_of_several_names_is_one_file_whatever_happens_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    monkeypatch.setattr(tracking, "LOOK_EVERY", 3600.0)
+    folder, path = tmp_path / "it", tmp_path / "it" / "m.yaml"
+    folder.mkdir()
+    path.write_text(proxy("a"))
+    paths = [folder]
+    match other:
+        case "link before" | "link after":
+            (folder / f"{'a' if other == 'link before' else 'z'}.yaml").symlink_to("m.yaml")
+        case "hard link":
+            (folder / "a.yaml").hardlink_to(path)
+        case "folder":
+            (tmp_path / "again").symlink_to("it")
+            paths.insert(0, tmp_path / "again")
+        case _:
+            paths.insert(0, tmp_path / "it" / ".." / "it" / "m.yaml")
+    async with following(*paths) as follower:
+        await settled(follower, folder)
+        path.write_text(proxy("a", "new.example.com"))
+        await follower.until(lambda: follower.fqdns == {"a": "new.example.com"})
+        await settled(follower, folder)
+        replace(path, proxy("a", "replaced.example.com"))
+        if other == "hard link":  # which is another file from now on
+            await follower.until(lambda: bool(follower.complaints))
+            (folder / "a.yaml").unlink()
+        await follower.until(lambda: follower.fqdns == {"a": "replaced.example.com"})
+        await settled(follower, folder)
+        assert not follower.complaints
+        path.unlink()
+        await follower.until(lambda: not follower.fqdns)
+
+
+async def test_a_name_of_a_file_that_goes_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracking, "LOOK_EVERY", 3600.0)
+    path = tmp_path / "a.yaml"
+    path.write_text(proxy("a"))
+    (tmp_path / "b.yaml").hardlink_to(path)
+    async with following(tmp_path) as follower:
+        await settled(follower, tmp_path)
+        path.unlink()
+        await settled(follower, tmp_path)
+        (tmp_path / "b.yaml").write_text(proxy("a", "new.example.com"))
+        await follower.until(lambda: follower.fqdns == {"a": "new.example.com"})
+        await settled(follower, tmp_path)
+        assert not follower.complaints
+        assert follower.gone == ["last"] * 3
+
+
+async def test_an_editor_that_writes_a_file_of_several_names_anew_leaves_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracking, "LOOK_EVERY", 1.0)
+    path, other = tmp_path / "it" / "m.yaml", tmp_path / "it" / ".." / "it" / "m.yaml"
+    path.parent.mkdir()
+    path.write_text(proxy("a"))
+    async with following(other, path.parent) as follower:
+        await settled(follower, path.parent)
+        path.rename(tmp_path / "backup")
+        path.write_text(proxy("a", "new.example.com"))
+        await follower.until(lambda: follower.fqdns == {"a": "new.example.com"})
+        await settled(follower, path.parent)
+        await follower.until(lambda: not follower.complaints)
+
+
 async def test_what_a_link_leads_to_is_followed(tmp_path: Path) -> None:
     (tmp_path / "inside").mkdir()
     (tmp_path / "outside").mkdir()
