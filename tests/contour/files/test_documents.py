@@ -24,6 +24,20 @@ CASES: dict[str, tuple[bytes, list[tuple[int, bytes]]]] = {
     "an indented marker": (b"a:\n ---\n", [(1, b"a:\n ---\n")]),
     "more dashes": (b"----\n", [(1, b"----\n")]),
     "a directive": (b"%YAML 1.1\n# x\n---\na: 1\n", [(4, b"a: 1\n")]),
+    "JSON": (b'{"a": "} {"}\n', [(1, b'{"a": "} {"}\n')]),
+    "JSON objects": (
+        b'---\n{\n"a": 1\n}\n\n{"b": {}}{"c": 1}\n---\nd: 1\n',
+        [(2, b'{\n"a": 1\n}\n\n'), (6, b'{"b": {}}'), (6, b'{"c": 1}\n'), (8, b"d: 1\n")],
+    ),
+    "JSON objects and one that is none": (
+        b'{"a": 1}\n{"b": }\n{"c": 1}\n',
+        [(1, b'{"a": 1}\n'), (2, b'{"b": }\n{"c": 1}\n')],
+    ),
+    "JSON objects and what is none": (
+        b'{"a": 1} {"b": 1} c',
+        [(1, b'{"a": 1} '), (1, b'{"b": 1} c')],
+    ),
+    "no JSON": (b"{a: 1} {b: 1}", [(1, b"{a: 1} {b: 1}")]),
     "indentation is kept": (b"\n\n  a: 1\n  b: 2\n", [(3, b"  a: 1\n  b: 2\n")]),
 }
 
