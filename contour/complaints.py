@@ -48,7 +48,9 @@ class Complaint:
     message: str
     severity: Severity
     is_unreadable: bool = False
-    """Whether the document or file cannot be read at all, so that its content is not known."""
+    """The document or file cannot be read at all, so nobody knows what it says."""
+    is_of_another: bool = False
+    """It is about another definition of the object than the one that counts."""
 
     def __post_init__(self) -> None:
         """What is told can be shown."""

@@ -8,6 +8,7 @@ change depends only on the objects that it concerns.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -205,7 +206,8 @@ class Console:
         rows = {it.subject: it for it in self._instance.controller.board.file_rows()}
         for subject in [it for it in self._known if it.kind == "File" and it not in rows]:
             del self._known[subject]
-            self._say("good", f"{subject.name} can be read")
+            is_there = os.path.lexists(subject.name)
+            self._say(*wording.file(subject.name, is_there=is_there))
         for subject, row in rows.items():
             if (line := wording.line(row, self._known.get(subject), None)) is not None:
                 self._say(*line)

@@ -75,6 +75,11 @@ def gone(row: Row, effect: Effect | None) -> Line:
     return "gone", f"{_name(row)} removed ({effect})" if effect else f"{_name(row)} removed"
 
 
+def file(name: str, *, is_there: bool) -> Line:
+    """What to say of a file with which nothing is wrong any more."""
+    return ("good", f"{name} can be read") if is_there else ("gone", f"{name} removed")
+
+
 def problem(row: Row) -> Line:
     """What is wrong with an object, at the start."""
     return _mark(row.told), f"{_name(row)}: {_told(row.told)}{_kept(row)}"

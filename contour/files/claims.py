@@ -89,4 +89,5 @@ def _duplicates(subject: Subject, claims: Sequence[Definition]) -> Iterator[Comp
     first = f"{owner.file}:{owner.document.line}"
     for file, document, item in claims[1:]:
         message = f"already defined at {first}; this one is ignored"
-        yield Complaint(file, document.line, subject, item.field, message, "error")
+        told = (file, document.line, subject, item.field, message)
+        yield Complaint(*told, "error", is_of_another=True)

@@ -181,6 +181,8 @@ class Store:
     def _complaints(
         self, subject: Subject, claimed: list[claims.Definition]
     ) -> tuple[Complaint, ...]:
+        if isinstance(subject, meta.ObjectRef) and not claimed and self._is_waiting(subject):
+            return self._said.get(subject, ())  # what is served until it is gone is no better
         found = tuple(claims.complaints(subject, claimed))
         if isinstance(subject, str) and (fault := self._faults.get(subject)):
             return (Complaint(subject, 0, subject, "", fault, "error", is_unreadable=True), *found)

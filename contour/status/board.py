@@ -20,6 +20,7 @@ from dag import statuses
 
 KEPT = "newest version refused"
 """The summary of an object of which an older version is served."""
+_SEVERAL = "defined more than once"
 
 
 class Remark(NamedTuple):
@@ -29,6 +30,11 @@ class Remark(NamedTuple):
     message: str
     complaint: Complaint | None = None
     """The complaint of the provider, if the remark comes from it."""
+
+    @property
+    def is_of_another(self) -> bool:
+        """It is about another definition of the object, and the one that counts was taken."""
+        return self.complaint is not None and self.complaint.is_of_another
 
     @property
     def told(self) -> Told:
@@ -102,11 +108,14 @@ class Board:
         """The row of an object; "ok" if nothing is known about it."""
         found = self.told.get(subject)
         state, summary, told = rows.judged(found)
-        remarks = [it.told for of in self.remarks.get(subject, {}).values() for it in of]
+        said = [it for of in self.remarks.get(subject, {}).values() for it in of]
+        remarks = [it.told for it in said]
         told = (*remarks, *(it for it in told if not _is_placed(it, remarks)))
-        if any(it.severity == "error" for it in remarks):
+        if errors := [it for it in said if it.severity == "error"]:
             is_kept = found is not None and subject not in self.unread
-            return Row(subject, "error", KEPT if is_kept else "invalid", told)
+            refused = KEPT if is_kept else "invalid"
+            is_taken = all(it.is_of_another for it in errors)
+            return Row(subject, "error", _SEVERAL if is_taken else refused, told)
         if remarks and state == "ok":
             state = "warning"
         return Row(subject, state, summary, told)

@@ -179,7 +179,7 @@ def test_the_cause_of_a_broken_setup_is_told_in_a_line_when_the_file_is_saved(
     # The cause, and a line for another object of the same file.
     assert len(lines) <= 2, lines
     assert "case.yaml:" in next(it for it in lines if words[0] in it)
-    removed = said_after(running, "case.yaml", None, ("- ",) if fault != "no YAML" else ("can be",))
+    removed = said_after(running, "case.yaml", None, ("- ",))
     assert not any("✗" in it for it in removed)
 
 
@@ -211,6 +211,27 @@ def test_a_typing_error_keeps_what_was_served(running: Standalone) -> None:
     assert running.ask("http://kept.example.com/").backend == "one"
     assert running.status()["HTTPProxy default/kept"]["summary"] == "newest version refused"
     running.remove("kept.yaml")
+
+
+def test_another_definition_is_told_as_that(running: Standalone) -> None:
+    good = proxy("twice", "routes: [{services: [{name: one, port: 80}]}]")
+    said_after(running, "twice-a.yaml", good, ("+ HTTPProxy default/twice",))
+    lines = said_after(running, "twice-b.yaml", good, ("already defined at",))
+    assert "good version" not in "".join(lines)
+    row = running.status()["HTTPProxy default/twice"]
+    assert (row["state"], row["summary"]) == ("error", "defined more than once")
+    said_after(running, "twice-b.yaml", None, ("HTTPProxy default/twice is valid again",))
+    running.remove("twice-a.yaml")
+
+
+def test_what_is_deleted_is_not_told_as_mended(running: Standalone) -> None:
+    good = proxy("broken", "routes: [{services: [{name: one, port: 80}]}]")
+    said_after(running, "broken.yaml", good, ("+ HTTPProxy default/broken",))
+    said_after(running, "broken.yaml", good.replace("routes", "rutes"), ("good version stays",))
+    lines = said_after(running, "broken.yaml", None, ("- HTTPProxy default/broken removed",))
+    lines += said_after(running, "unread.yaml", "a: [\n", ("unread.yaml:",))
+    lines += said_after(running, "unread.yaml", None, ("unread.yaml removed",))
+    assert not [it for it in lines if "again" in it or "can be read" in it]
 
 
 def test_a_burst_is_summed(running: Standalone) -> None:

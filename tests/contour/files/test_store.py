@@ -46,6 +46,18 @@ def test_what_leaves_a_file_is_gone_when_the_file_is_released() -> None:
     assert desk.told.fqdns == {"v": "example.com"}
 
 
+def test_what_is_wrong_with_an_object_is_told_until_it_is_gone() -> None:
+    desk = Desk()
+    desk.write(A, proxy("x"))
+    desk.write(A, proxy("x") + "  unknown: 1\n")
+    told = dict(desk.told.complaints)
+    assert told
+    desk.save(A)
+    assert desk.told.complaints == told
+    assert [it.object for it in desk.release(A).events] == [None]
+    assert not desk.told.complaints
+
+
 def test_only_documents_that_changed_are_events() -> None:
     desk = Desk()
     desk.write(A, proxy("x"), proxy("v"), proxy("z"))
