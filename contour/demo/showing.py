@@ -1,5 +1,6 @@
 """The demonstration in one process: the backends, and `contour run` on a copy of the manifests."""
 
+import shlex
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -54,13 +55,15 @@ def _explanation(
     copy: copying.Copy, directory: state.StateDirectory, listeners: Sequence[Listener]
 ) -> str:
     bound = {it.port: f"{it.address}:{it.bind_port}" for it in listeners}
-    where = "" if directory.path == rundir.default_path() else f" --state-dir {directory.path}"
+    where = (
+        "" if directory.path == rundir.default_path() else f" --state-dir {_quoted(directory.path)}"
+    )
     return "\n".join(
         (
             click.style("The manifests are served. Try in another terminal", bold=True),
             f"  curl -H 'Host: shop.example.com' http://{bound[80]}/cart",
             f"  curl -H 'Host: canary.example.com' http://{bound[80]}/",
-            f"  curl --cacert {copy.authority} --connect-to ::{bound[443]} "
+            f"  curl --cacert {_quoted(copy.authority)} --connect-to ::{bound[443]} "
             "https://account.example.com/",
             f"Show the status of each object with\n  {_contour()} status{where}",
             f"Edit the files in {copy.manifests}: a change takes effect at once.",
@@ -72,4 +75,9 @@ def _explanation(
 def _contour() -> str:
     """How to call `contour` in another terminal, where this environment may not be activated."""
     program = Path(sys.argv[0])
-    return str(program.absolute()) if program.name == "contour" else "contour"
+    return _quoted(program.absolute()) if program.name == "contour" else "contour"
+
+
+def _quoted(path: Path) -> str:
+    """As a shell reads it."""
+    return shlex.quote(str(path))
