@@ -14,32 +14,65 @@ from dag.evaluation.trace import Answer
 _ESCAPED_SLASH = re.compile(r"%(?:2f|5c)", re.IGNORECASE)
 _ESCAPE = re.compile(r"%([0-9a-fA-F]{2})")
 _UNRESERVED = re.compile(r"[A-Za-z0-9._~-]")
+_UNSAFE = re.compile(r'["<>^`{|}]')
+"""Characters that Envoy escapes where clients do not."""
+_PARAMETERS = re.compile(r"(?<=/)(\.\.?);[^/]*")
+"""Path parameters of a dot segment, which is one all the same: `/..;a=b` is `/..`."""
+_METHODS = frozenset({
+    "ACL", "BIND", "CHECKOUT", "COPY", "DELETE", "GET", "HEAD", "LINK", "LOCK", "MERGE",
+    "MKACTIVITY", "MKCALENDAR", "MKCOL", "MOVE", "MSEARCH", "NOTIFY", "OPTIONS", "PATCH", "POST",
+    "PROPFIND", "PROPPATCH", "PURGE", "PUT", "QUERY", "REBIND", "REPORT", "SEARCH", "SOURCE",
+    "SUBSCRIBE", "TRACE", "UNBIND", "UNLINK", "UNLOCK", "UNSUBSCRIBE",
+})  # fmt: skip
+"""Those that Envoy's parser of HTTP/1 knows, without CONNECT, which names no path there."""
 
 
 def normal(request: Request, settings: Settings) -> Request | Answer:
     """The request as routes see it, or Envoy's answer to it."""
-    edge = settings.edge
-    if not request.host:
-        return Answer(400, "the request names no host")
-    if edge.underscores == "Reject" and any("_" in name for name, _ in request.headers):
-        return Answer(400, "the name of a header has an underscore")
-    path = _normal_path(request.path, settings)
-    if edge.escaped_slashes != "Keep" and _ESCAPED_SLASH.search(path.partition("?")[0]):
-        if edge.escaped_slashes == "Reject":
-            return Answer(400, "the path has an escaped slash")
-        path = _normal_path(_unescaped(path), settings)
-        if edge.escaped_slashes == "UnescapeAndRedirect" and request.is_call:
-            return Answer(400, "the path has an escaped slash, and gRPC knows no redirects")
-        if edge.escaped_slashes == "UnescapeAndRedirect":
-            cause = "the path has an escaped slash; the client is sent to the path without"
-            return Answer(307, cause, path)
+    if malformed := _malformation(request, settings):
+        return Answer(400, malformed)
+    path = _seen_path(request, settings)
+    if isinstance(path, Answer):
+        return path
     if "," in request.host or "@" in request.host or request.host.endswith(":"):
         return Answer(400, "the request names several hosts, or no proper one")
     host = _without_dot(request.host) if settings.strip_trailing_host_dot else request.host
     headers = request.headers
-    if edge.underscores == "Drop":
+    if settings.edge.underscores == "Drop":
         headers = tuple(it for it in headers if "_" not in it[0])
     return replace(request, host=host, path=path, headers=headers)
+
+
+def _malformation(request: Request, settings: Settings) -> str:
+    """Why nothing is made of a request; empty if something is."""
+    if request.method not in _METHODS and not request.is_http3:
+        return f"Envoy takes no {request.method} with a path over HTTP/1.1"
+    if request.method == "QUERY" and request.header("content-type") is None:
+        return "a QUERY says no type of its content"
+    if not request.host:
+        return "the request names no host"
+    if settings.edge.underscores == "Reject" and any("_" in name for name, _ in request.headers):
+        return "the name of a header has an underscore"
+    if settings.edge.normalize_path and "%00" in request.bare_path:
+        return "the path has an escaped NUL"
+    return ""
+
+
+def _seen_path(request: Request, settings: Settings) -> str | Answer:
+    """The path in its normal form; slashes are unescaped before it gets that."""
+    wanted = settings.edge.escaped_slashes
+    if wanted == "Keep" or not _ESCAPED_SLASH.search(request.bare_path):
+        return _normal_path(request.path, settings)
+    if wanted == "Reject":
+        return Answer(400, "the path has an escaped slash")
+    path = _normal_path(_unescaped(request.path), settings)
+    if wanted == "UnescapeAndForward":
+        return path
+    if request.is_call:
+        return Answer(400, "the path has an escaped slash, and gRPC knows no redirects")
+    return Answer(
+        307, "the path has an escaped slash; the client is sent to the path without", path
+    )
 
 
 def _without_dot(host: str) -> str:
@@ -50,7 +83,8 @@ def _without_dot(host: str) -> str:
 def _normal_path(path: str, settings: Settings) -> str:
     bare, question, query = path.partition("?")
     if settings.edge.normalize_path:
-        bare = _without_dots(_ESCAPE.sub(_decoded, bare.replace("\\", "/")))
+        bare = _PARAMETERS.sub(r"\1", bare).replace("\\", "/")
+        bare = _UNSAFE.sub(_encoded, _without_dots(_ESCAPE.sub(_decoded, bare)))
     if settings.merge_slashes:
         bare = re.sub("/{2,}", "/", bare)
     return bare + question + query
@@ -60,6 +94,10 @@ def _decoded(found: re.Match[str]) -> str:
     """A character that needs no escape; others stay as they are."""
     character = chr(int(found[1], 16))
     return character if _UNRESERVED.fullmatch(character) else found[0]
+
+
+def _encoded(found: re.Match[str]) -> str:
+    return f"%{ord(found[0]):02X}"
 
 
 def _without_dots(path: str) -> str:

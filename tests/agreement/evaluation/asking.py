@@ -32,6 +32,8 @@ def made(chance: Random) -> Request:
     method = "GET"
     if chance.random() < 0.4:
         method = chance.choice((*pools.METHODS, "TRACE"))
+    if chance.random() < 0.02:
+        method = chance.choice(("BREW", "QUERY"))
     return Request(
         _spelt(host, chance),
         _path(chance),
@@ -78,6 +80,10 @@ def _path(chance: Random) -> str:
             path = path.replace("/b", "/%2fb")
         case 3:
             path = path.replace("a", "%61")
+        case 4:
+            path = path.replace("/a", "/x/..;y=z/a")
+        case 5:
+            path = path.replace("/c", '/"<c')
     if chance.random() < 0.6:
         pairs = (f"{it}={chance.choice(pools.VALUES)}" for it in pools.PARAMETERS)
         path += "?" + "&".join(pairs)

@@ -153,16 +153,18 @@ _MATCHING = {
 }  # fmt: skip
 
 _NORMALIZATION = {
-    "if edge.underscores == \"Reject\" and any(\"_\" in name for name, _ in request.headers):":
-        "if False:",
-    "if edge.escaped_slashes == \"Reject\":": "if False:",
-    "path = _normal_path(_unescaped(path), settings)": "pass",
-    "edge.escaped_slashes == \"UnescapeAndRedirect\" and request.is_call": "False",
+    "settings.edge.underscores == \"Reject\" and any(\"_\" in name for name, _ in request.headers)":
+        "False",
+    "if wanted == \"Reject\":": "if False:",
+    "path = _normal_path(_unescaped(request.path), settings)": "pass",
+    "if request.is_call:": "if False:",
     "return Answer(400, \"the request names several hosts, or no proper one\")": "pass",
     "host = _without_dot(request.host) if settings.strip_trailing_host_dot else request.host":
         "host = request.host",
     "headers = tuple(it for it in headers if \"_\" not in it[0])": "pass",
-    "bare = _without_dots(_ESCAPE.sub(_decoded, bare.replace(\"\\\\\", \"/\")))": "pass",
+    "if request.method not in _METHODS and not request.is_http3:": "if False:",
+    "bare = _PARAMETERS.sub(r\"\\1\", bare).replace(\"\\\\\", \"/\")": "pass",
+    "bare = _UNSAFE.sub(_encoded, _without_dots(_ESCAPE.sub(_decoded, bare)))": "pass",
     "bare = re.sub(\"/{2,}\", \"/\", bare)": "pass",
 }  # fmt: skip
 
