@@ -177,7 +177,7 @@ def _unrouted(answer: Answer, request: Request) -> Answer:
 
 def _refused_protocol(route: nodes.Route, request: Request) -> Answer | None:
     """The answer to a request that wants to switch protocols, if the route does not allow that."""
-    upgrade = request.header("upgrade")
+    upgrade = request.upgrade
     if upgrade is None:
         return None
     is_allowed = isinstance(route.action, nodes.Forward) and route.action.websockets

@@ -63,6 +63,14 @@ class Request:
         kind = self.header("content-type") or ""
         return kind == "application/grpc" or kind.startswith("application/grpc+")
 
+    @property
+    def upgrade(self) -> str | None:
+        """To which protocol the connection is to switch; None for none. Envoy never does to h2c."""
+        tokens = (self.header("connection") or "").lower().split(",")
+        wanted = self.header("upgrade")
+        is_asked = any(it.strip(" \t") == "upgrade" for it in tokens)
+        return wanted if is_asked and wanted is not None and wanted.lower() != "h2c" else None
+
     def address(self, of: Literal["Peer", "Remote"]) -> str:
         """The address of the peer, or of the client."""
         return self.client or self.source if of == "Remote" else self.source

@@ -106,6 +106,9 @@ def _headers(chance: Random, is_secure: bool) -> list[tuple[str, str]]:
         found.append((chance.choice(pools.UNDERSCORED), chance.choice(pools.VALUES)))
     if chance.random() < 0.05:
         found += _WEBSOCKET
+    elif chance.random() < 0.03:
+        connection = chance.choice(("keep-alive, Upgrade", "keep-alive", "Upgrade, HTTP2-Settings"))
+        found += (("connection", connection), ("upgrade", chance.choice(("h2c", "other"))))
     if chance.random() < 0.15:
         found.append(("content-type", chance.choice(_TYPES)))
     if chance.random() < 0.4:

@@ -186,6 +186,7 @@ _REQUESTS = {
         "self.host.lower()",
     "return self.path.partition(\"?\")[0]": "return self.path",
     " or kind.startswith(\"application/grpc+\")": "",
+    "wanted if is_asked and wanted is not None and wanted.lower() != \"h2c\" else None": "wanted",
 }  # fmt: skip
 
 MUTANTS: Sequence[Mutant] = tuple(
