@@ -283,4 +283,8 @@ def unmade(view: View, name: str) -> str:
 
 
 INDEXES = (UNPUBLISHED,)
-KEPT = (Kept(fleet, tables.FLEETS), Kept(fleet, selection.FLEETS))
+KEPT = (
+    Kept(fleet, tables.FLEETS),
+    Kept(fleet, selection.FLEETS),
+    Kept(clientports.settings, listeners.NAMES),
+)

@@ -6,6 +6,7 @@ from dag.evaluation import (
     actions,
     attached,
     clients,
+    clienttraffic,
     faults,
     guards,
     matching,
@@ -46,12 +47,14 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
             return streams.of_host(world, nodes.HostKey(*at, name), secure, request, trace)
         trace.note("certificate", "passed", f"TLS as the host {name} asks for it")
         attached.of_listener(world, nodes.HostKey(*at, name), trace)
-    seen = normalization.normal(request, places.settings_of(world))
-    if not isinstance(seen, Answer):
-        seen = clients.located(seen, places.client_address(world, at, secure))
+    traffic = places.client_traffic(world, at, secure)
+    seen = _seen(world, traffic, request)
     if isinstance(seen, Answer):
         trace.note("request", "failed", seen.cause)
         return seen
+    if seen.path == traffic.health_path and seen.upgrade is None:
+        trace.note("request", "noted", f"a ClientTrafficPolicy has Envoy answer {seen.path}")
+        return Answer(200)
     is_filtered = _note_filters(world, at, seen, trace)
     host = places.virtual_host(world, at, seen, trace)
     if isinstance(host, Answer):
@@ -70,6 +73,18 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
     names = ", ".join(it.name for it in asked)
     trace.note("host", "noted", f"what extensions change ({names}) is not evaluated")
     return replace(found, may_be_refused=True)
+
+
+def _seen(world: World, traffic: nodes.ClientTraffic, request: Request) -> Request | Answer:
+    """The request as routes see it, or Envoy's answer to it."""
+    settings = clienttraffic.overlaid(places.settings_of(world), traffic)
+    asked = clienttraffic.without_upgrades(request, traffic.ignored_upgrades)
+    found = normalization.normal(asked, settings)
+    if isinstance(found, Answer):
+        return found
+    if traffic.requests is not None:
+        found = clienttraffic.changed(found, traffic.requests)
+    return clients.located(found, places.client_address(world, traffic))
 
 
 def _note_filters(world: World, at: nodes.ListenerKey, request: Request, trace: Trace) -> bool:

@@ -48,17 +48,21 @@ def settings_of(world: World) -> Settings:
     return world.answer(settings.settings, ()) or Settings()
 
 
-def client_address(
+def client_traffic(
     world: World, at: nodes.ListenerKey, host: nodes.SecureHost | None
-) -> nodes.ClientAddress:
-    """How Envoy finds the address of a client; `host` is None on plain HTTP."""
+) -> nodes.ClientTraffic:
+    """How Envoy reads the requests of a connection; `host` is None on plain HTTP."""
     if host is None:
         asked = world.answer(clientports.settings, at)
-        traffic = asked.traffic if asked is not None else None
+        found = asked.traffic if asked is not None else None
     else:
-        traffic = host.tls.traffic if host.tls is not None else None
-    own = traffic.address if traffic is not None else None
-    return own or nodes.ClientAddress(hops=settings_of(world).num_trusted_hops)
+        found = host.tls.traffic if host.tls is not None else None
+    return found or nodes.ClientTraffic()
+
+
+def client_address(world: World, traffic: nodes.ClientTraffic) -> nodes.ClientAddress:
+    """How Envoy finds the address of a client."""
+    return traffic.address or nodes.ClientAddress(hops=settings_of(world).num_trusted_hops)
 
 
 def listener(world: World, fleet: str, request: Request) -> nodes.ListenerKey:

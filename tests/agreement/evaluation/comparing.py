@@ -67,7 +67,7 @@ MET = (
 )
 """What the requests have to meet, by the names in `Judged.steps`."""
 
-_MISDIRECTED, _NO_UPGRADE, _MALFORMED = 421, 403, 400
+_MISDIRECTED, _NO_UPGRADE, _NO_TRACE, _MALFORMED = 421, 403, 405, 400
 
 PATIENCE = 60.0
 """Seconds until an answer has to agree."""
@@ -268,7 +268,7 @@ def _status(share: Forwarded) -> int:
 
 def _own(expected: Answer, asked: Request, answer: load.Answer) -> str:
     """How an answer of Envoy itself differs."""
-    if expected.status == _MISDIRECTED and answer.status == _NO_UPGRADE:
+    if expected.status in {_MISDIRECTED, _NO_TRACE} and _is_refused_upgrade(asked, answer):
         return ""  # Envoy judges an upgrade before our filters where it knows the route at once
     if answer.status == _MISDIRECTED and expected.status == _MALFORMED and asked.is_secure:
         return ""  # a host that may not be served is found by a name with an empty port, too
@@ -283,6 +283,11 @@ def _own(expected: Answer, asked: Request, answer: load.Answer) -> str:
     changes = [it for it in expected.response_headers if it[0] != _TYPE]
     before = {} if _is_drawn(expected.route) else {"x-seen": None}
     return _changed(changes, answer.headers, before)
+
+
+def _is_refused_upgrade(asked: Request, answer: load.Answer) -> bool:
+    is_asked = asked.is_secure and asked.upgrade is not None
+    return is_asked and answer.status == _NO_UPGRADE
 
 
 _TYPE = "content-type"

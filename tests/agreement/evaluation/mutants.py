@@ -36,7 +36,9 @@ class Mutant(NamedTuple):
 
 
 _EVALUATOR = {
-    "normalization.normal(request, places.settings_of(world))": "request",
+    "found = normalization.normal(asked, settings)": "found = asked",
+    "clienttraffic.overlaid(places.settings_of(world), traffic)": "places.settings_of(world)",
+    "if seen.path == traffic.health_path and seen.upgrade is None:": "if False:",
     "places.misdirection(world, at, host, request) if request.is_secure else None": "None",
     "found = _unserved(world, at, host, seen)": "found = host",
     "if not request.is_secure:\n        return _unrouted": "if False:\n        return _unrouted",

@@ -41,6 +41,27 @@ def clients() -> Document:
     }
 
 
+def of_clients(section: str, namespace: str, chance: Random) -> Document:
+    """How requests to a listener of the Gateway are read."""
+    target = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": "gateway"}
+    action = chance.choice(("UnescapeAndForward", "KeepUnchanged", "RejectRequest"))
+    underscores = chance.choice(("Allow", "RejectRequest", "DropHeader"))
+    return {
+        "apiVersion": "gateway.envoyproxy.io/v1alpha1",
+        "kind": "ClientTrafficPolicy",
+        "metadata": {"name": f"clients-{section}", "namespace": namespace},
+        "spec": {
+            "targetRefs": [target | {"sectionName": section}],
+            "path": {
+                "escapedSlashesAction": action,
+                "disableMergeSlashes": chance.random() < 0.5,
+            },
+            "headers": {"withUnderscoresAction": underscores},
+            "healthCheck": {"path": chance.choice(pools.PATHS[1:])},
+        },
+    }
+
+
 def made(number: int, namespace: str, chance: Random) -> Document:
     """Ordered rules over what requests have, for a route."""
     rules = [_access_rule(chance) for _ in range(chance.randrange(1, 5))]

@@ -36,6 +36,8 @@ def made(chance: Random) -> list[Document]:
                 found.append(policies.made(number, NAMESPACE, chance))
         if chance.random() < 0.4:
             found.append(_grpc_route(number, host, chance))
+    sections = (it for it in ("https", "every") if chance.random() < 0.4)
+    found += [policies.of_clients(it, NAMESPACE, chance) for it in sections]
     return found
 
 
