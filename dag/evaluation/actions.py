@@ -186,7 +186,7 @@ def _with_prefix(path: str, matched: nodes.Path, replacement: str) -> str:
 
 
 def _location(node: nodes.Redirect, matched: nodes.Path, request: Request, host: str) -> str:
-    scheme = node.scheme or request.scheme
+    scheme = node.scheme or request.told_scheme
     path = request.path
     if node.full_path is not None:
         keeps_query = "?" not in node.full_path
@@ -207,7 +207,8 @@ def _redirected(node: nodes.Redirect, request: Request, host: str, scheme: str) 
     if not has_port(request.host):
         return request.host
     name, _, port = request.host.rpartition(":")
-    is_usual = scheme != request.scheme and _USUAL[request.scheme] == f":{port}"
+    told = request.told_scheme
+    is_usual = scheme != told and _USUAL[told] == f":{port}"
     return name if node.port is not None or is_usual else request.host
 
 

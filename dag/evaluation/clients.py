@@ -1,4 +1,7 @@
-"""The address of a client, as the proxies before Envoy forward it (Envoy, "X-Forwarded-For")."""
+"""What is known of a client, as the proxies before Envoy tell it (Envoy, "X-Forwarded-For").
+
+Envoy writes it before it looks for a route, whose conditions may be about it.
+"""
 
 import ipaddress
 from collections.abc import Iterable, Sequence
@@ -15,6 +18,31 @@ def located(request: Request, at: nodes.ClientAddress) -> Request | Answer:
     if not found and at.fails_closed:
         return Answer(403, f"the header {at.header} has no address of the client")
     return replace(request, client=found)
+
+
+def told(request: Request, at: nodes.ClientAddress, ids: nodes.RequestId | None) -> Request:
+    """The request with the headers by which Envoy tells of its client, and its ID.
+
+    What clients say of it is kept only where proxies are trusted.
+    """
+    is_first = not at.proxies and not at.header
+    given = dict(request.headers)
+    written: dict[str, str] = {}
+    if (is_first and not at.hops) or _SCHEME not in given:
+        written[_SCHEME] = request.scheme
+    if is_first:
+        written["x-envoy-external-address"] = request.address("Remote")
+    is_kept = _ID in given and not (is_first and ids == "Generate")
+    if not is_kept and ids not in ("Preserve", "Disable"):
+        written[_ID] = SOME_ID
+    others = (it for it in request.headers if it[0] not in written)
+    return replace(request, headers=(*others, *written.items()))
+
+
+_SCHEME = "x-forwarded-proto"
+_ID = "x-request-id"
+SOME_ID = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
+"""Stands for the random one."""
 
 
 def _found(request: Request, at: nodes.ClientAddress) -> str:

@@ -84,7 +84,9 @@ def _seen(world: World, traffic: nodes.ClientTraffic, request: Request) -> Reque
         return found
     if traffic.requests is not None:
         found = clienttraffic.changed(found, traffic.requests)
-    return clients.located(found, places.client_address(world, traffic))
+    address = places.client_address(world, traffic)
+    found = clients.located(found, address)
+    return found if isinstance(found, Answer) else clients.told(found, address, traffic.request_id)
 
 
 def _note_filters(world: World, at: nodes.ListenerKey, request: Request, trace: Trace) -> bool:

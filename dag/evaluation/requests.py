@@ -37,6 +37,12 @@ class Request:
         return "https" if self.is_secure else "http"
 
     @property
+    def told_scheme(self) -> str:
+        """As a trusted proxy tells it, once what others say is gone (`dag.evaluation.clients`)."""
+        told = (self.header("x-forwarded-proto") or "").lower()
+        return told if told in ("http", "https") else self.scheme
+
+    @property
     def url(self) -> str:
         """The URL, as people write it."""
         where = f":{self.port}" if self.is_stream else self.path

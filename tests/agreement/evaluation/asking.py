@@ -113,6 +113,8 @@ def _headers(chance: Random, is_secure: bool) -> list[tuple[str, str]]:
         found.append(("content-type", chance.choice(_TYPES)))
     if chance.random() < 0.4:
         found.append((chance.choice(("origin", "referer")), chance.choice(_PAGES)))
+    if chance.random() < 0.15:
+        found.append(("x-forwarded-proto", chance.choice(("http", "https", "ftp"))))
     if is_secure and chance.random() < 0.85:
         found.append(("authorization", chance.choice((*_GOOD, *_BAD, _OTHER))))
     if is_secure and chance.random() < 0.7:

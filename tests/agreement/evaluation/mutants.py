@@ -77,7 +77,7 @@ _ACTIONS = {
     "return kept + rest if kept else \"/\" + rest.lstrip(\"/\")": "return kept + rest",
     "keeps_query = \"?\" not in node.full_path": "keeps_query = False",
     "path = _with_prefix(bare, matched, node.prefix) + question + query": "pass",
-    "scheme = node.scheme or request.scheme": "scheme = request.scheme",
+    "scheme = node.scheme or request.told_scheme": "scheme = request.scheme",
     "port = f\":{node.port}\" if node.port is not None else \"\"": "port = \"\"",
     "if node.host is not None:": "if False:",
     "if node.scheme is not None and node.port is None and not host.startswith(\"*\"):": "if False:",
@@ -97,6 +97,11 @@ _GUARDS = {
         "if request.header(\"authorization\"):",
     "return replace(route, **kept)": "return route",
 }  # fmt: skip
+
+_CLIENTS = {
+    "written[_SCHEME] = request.scheme": "pass",
+    "(is_first and not at.hops) or _SCHEME not in given": "_SCHEME not in given",
+}
 
 _AUTHENTICATION = {
     "if node.key_sources and not any(_shows(it, request) for it in node.key_sources):":
@@ -195,6 +200,7 @@ MUTANTS: Sequence[Mutant] = tuple(
     Mutant(module, before, after)
     for module, steps in {
         "evaluator": _EVALUATOR,
+        "clients": _CLIENTS,
         "actions": _ACTIONS,
         "guards": _GUARDS,
         "access": _ACCESS,

@@ -54,6 +54,7 @@ def configuration(routing: str, chance: Random) -> Document:
         listener["disableMergeSlashes"] = chance.random() < 0.3
         listener["disablePathNormalization"] = chance.random() < 0.3
         network["stripTrailingHostDot"] = chance.random() < 0.7
+        network["numTrustedHops"] = chance.choice((0, 1))
     return world.configuration(
         envoy={"listener": listener, "network": network},
         httpproxy=proxies,
@@ -199,6 +200,8 @@ def _headers(chance: Random) -> list[Document]:
         return []
     names = pools.NAMES if chance.random() < 0.8 else pools.UNDERSCORED
     name, value = chance.choice(names), chance.choice(pools.VALUES)
+    if chance.random() < 0.1:
+        name, value = "x-forwarded-proto", chance.choice(("http", "https"))
     operators = ("exact", "notexact", "contains", "notcontains", "regex")
     made: Document = {"name": name}
     match chance.randrange(3):

@@ -51,6 +51,70 @@ def test_a_client_is_found_as_envoy_finds_it(
     assert (found.address("Remote"), found.address("Peer")) == (client, "127.0.0.1")
 
 
+PROTO, OUTER, ID = "x-forwarded-proto", "x-envoy-external-address", "x-request-id"
+HOPS, RANGES = nodes.ClientAddress(1), nodes.ClientAddress(proxies=("127.0.0.0/8",))
+
+
+@pytest.mark.parametrize(
+    ("at", "ids", "sent", "name", "seen"),
+    [
+        (nodes.ClientAddress(), None, (), PROTO, "http"),
+        (nodes.ClientAddress(), None, ((PROTO, "https"),), PROTO, "http"),
+        (HOPS, None, (), PROTO, "http"),
+        (HOPS, None, ((PROTO, "https"),), PROTO, "https"),
+        (RANGES, None, ((PROTO, "ftp"),), PROTO, "ftp"),
+        (HOPS, None, ((OUTER, "1"),), OUTER, "127.0.0.1"),
+        (RANGES, None, ((OUTER, "1"),), OUTER, "1"),
+        (HOPS, None, (), ID, clients.SOME_ID),
+        (HOPS, None, ((ID, "1"),), ID, "1"),
+        (HOPS, "Generate", ((ID, "1"),), ID, clients.SOME_ID),
+        (RANGES, "Generate", ((ID, "1"),), ID, "1"),
+        (HOPS, "Preserve", (), ID, None),
+        (HOPS, "Disable", ((ID, "1"),), ID, "1"),
+    ],
+)
+def test_envoy_tells_of_a_client_and_believes_only_trusted_proxies(
+    at: nodes.ClientAddress,
+    ids: nodes.RequestId | None,
+    sent: tuple[tuple[str, str], ...],
+    name: str,
+    seen: str | None,
+) -> None:
+    assert clients.told(Request("a.com", headers=sent), at, ids).header(name) == seen
+
+
+PLAIN = (
+    "{matches: [{headers: [{name: x-forwarded-proto, value: http}]}], "
+    "filters: [{type: RequestRedirect, requestRedirect: {scheme: https}}]}"
+)
+MOVED = (
+    "{matches: [{path: {value: /old}}], filters: [{type: RequestRedirect, requestRedirect: "
+    "{path: {type: ReplaceFullPath, replaceFullPath: /new}}}]}"
+)
+
+
+@pytest.mark.parametrize(
+    ("trusting", "path", "told", "location"),
+    [
+        ("", "/", "", "https://a.com/"),
+        ("", "/", "https", "https://a.com/"),
+        (HOP := configuration("envoy: {network: {numTrustedHops: 1}}"), "/", "", "https://a.com/"),
+        (HOP, "/", "https", ""),
+        ("", "/old", "https", "http://a.com/new"),
+        (HOP, "/old", "https", "https://a.com/new"),
+        (HOP, "/old", "HTTPS", "https://a.com/new"),
+        (HOP, "/old", "ftp", "http://a.com/new"),
+    ],
+)
+def test_routes_and_redirects_see_the_scheme_that_a_trusted_proxy_tells(
+    trusting: str, path: str, told: str, location: str
+) -> None:
+    given = gateway_class() + gateway("gw", http()) + service("s1") + trusting
+    given += route("r", PLAIN, MOVED, "{backendRefs: [{name: s1, port: 80}]}", hosts=("a.com",))
+    asked = Request("a.com", path, headers=((PROTO, told),) if told else ())
+    assert evaluator.evaluate(world(given), FLEET, asked).answer.location == location
+
+
 RULE = "{name: r, action: Allow, principal: {clientCIDRs: [203.0.113.10/32]}}"
 
 
