@@ -9,6 +9,7 @@ from dag.evaluation import (
     clienttraffic,
     faults,
     guards,
+    logins,
     matching,
     normalization,
     places,
@@ -119,7 +120,8 @@ def _of_host(
         return actions.refused(refused, route)
     refused = guards.refusal(host, route, request, trace)
     if refused is not None:
-        return actions.refused(refused, route) if refused.cause else refused
+        is_routed = refused.cause and refused.status != logins.REDIRECT
+        return actions.refused(refused, route) if is_routed else refused
     elsewhere = guards.decided_elsewhere(host, route, request)
     for words in elsewhere:
         trace.note("guard", "noted", words, route.origin)

@@ -13,6 +13,10 @@ UNDECIDED = "login: Envoy verifies the cookies"
 """The note of the trace if a request has cookies of a login."""
 
 
+REDIRECT = 302
+"""Envoy's filter sends it past the route, which changes no header of it."""
+
+
 class Refusal(NamedTuple):
     """The answer to a request that may not pass."""
 
@@ -26,16 +30,15 @@ def refusal(node: nodes.Login, request: Request) -> Refusal | None:
     if is_passed(node, request):
         return None
     if request.bare_path == node.logout:
-        return Refusal(302, "login: the request ends it")
+        return Refusal(REDIRECT, "login: the request ends it")
     if _shows(node, request):
         return None
     if request.bare_path == node.callback:
         return None if _has_begun(node, request) else Refusal(401, "login: nobody has begun it")
     if any(matching.is_header(it, request.values(it.name)) for it in node.denied):
         return Refusal(401, "login: the request has none, and is not to be redirected")
-    return Refusal(
-        302, f"login: the request has none, and is sent to {node.endpoints.authorization}"
-    )
+    words = f"login: the request has none, and is sent to {node.endpoints.authorization}"
+    return Refusal(REDIRECT, words)
 
 
 def is_passed(node: nodes.Login, request: Request) -> bool:

@@ -47,7 +47,8 @@ _EVALUATOR = {
     "if refused := _refused_protocol(route, request):":
         "if False and (refused := _refused_protocol(route, request)):",
     "refused = guards.refusal(host, route, request, trace)": "refused = None",
-    "return actions.refused(refused, route) if refused.cause else refused": "return refused",
+    "return actions.refused(refused, route) if is_routed else refused": "return refused",
+    "refused.cause and refused.status != logins.REDIRECT": "refused.cause",
     "places.reached(world, actions.answer(host.host, route, request))":
         "actions.answer(host.host, route, request)",
     'if request.method == "TRACE":': "if False:",
