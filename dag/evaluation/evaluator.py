@@ -7,6 +7,7 @@ from dag.evaluation import (
     attached,
     clients,
     clienttraffic,
+    errorpages,
     faults,
     guards,
     logins,
@@ -118,6 +119,13 @@ def _of_host(
     if refused := _refused_protocol(route, request):
         trace.note("route", "failed", refused.cause, route.origin)
         return actions.refused(refused, route)
+    return _replaced(host, route, _of_route(world, host, route, request, trace), request, trace)
+
+
+def _of_route(
+    world: World, host: nodes.VirtualHost, route: nodes.Route, request: Request, trace: Trace
+) -> Answer:
+    """What the guards of a route and its action make of a request."""
     refused = guards.refusal(host, route, request, trace)
     if refused is not None:
         is_routed = refused.cause and refused.status != logins.REDIRECT
@@ -138,6 +146,20 @@ def _of_host(
     if found.cause:
         trace.note("action", "failed", found.cause, route.origin)
     return replace(found, may_be_refused=not is_open)
+
+
+def _replaced(
+    host: nodes.VirtualHost, route: nodes.Route, found: Answer, request: Request, trace: Trace
+) -> Answer:
+    """The answer, with the error page that clients see in its place."""
+    pages = guards.in_force(host.policies, route.policies).error_pages
+    if not isinstance(pages, tuple):
+        return found
+    answer = errorpages.shown(found, pages, request)
+    if (answer.status, answer.body) != (found.status, found.body):
+        words = f"error pages: one replaces Envoy's own answer, {found.status}"
+        trace.note("guard", "noted", words, route.origin)
+    return answer
 
 
 def _note_rest(host: nodes.VirtualHost, route: nodes.Route, trace: Trace) -> None:

@@ -63,6 +63,7 @@ MET = (
         "host failed",
         "request failed",
     ),
+    "error pages",
     *(f"status {it}" for it in (200, 301, 302, 307, 400, 401, 403, 404, 405, 421, 500, 503)),
 )
 """What the requests have to meet, by the names in `Judged.steps`."""

@@ -56,7 +56,7 @@ _EVALUATOR = {
 }  # fmt: skip
 
 _ACTIONS = {
-    "return Answer(status, body=_told(body), route=route, response_headers=changed)":
+    "return Answer(status, body=told(body), route=route, response_headers=changed)":
         "return Answer(status, route=route, response_headers=changed)",
     "location = _location(redirect, route.match.path, request, host)": "location = request.path",
     "Answer(redirect.status, location=location, route=route, response_headers=changed)":
@@ -97,6 +97,13 @@ _GUARDS = {
     "if (request.header(\"authorization\") or \"\").startswith(\"Bearer \"):":
         "if request.header(\"authorization\"):",
     "return replace(route, **kept)": "return route",
+}  # fmt: skip
+
+_ERRORPAGES = {
+    "status=page.status or found.status,": "",
+    "return share._replace(status=page.status or share.status, response_headers=changes)":
+        "return share",
+    "return 200 if request.is_call else status": "return status",
 }  # fmt: skip
 
 _CLIENTS = {
@@ -202,6 +209,7 @@ MUTANTS: Sequence[Mutant] = tuple(
     for module, steps in {
         "evaluator": _EVALUATOR,
         "clients": _CLIENTS,
+        "errorpages": _ERRORPAGES,
         "actions": _ACTIONS,
         "guards": _GUARDS,
         "access": _ACCESS,

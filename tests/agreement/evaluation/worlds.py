@@ -135,6 +135,10 @@ def _proxied(chance: Random, host: Document) -> Document:
     if chance.random() < 0.1:
         route["rateLimitPolicy"] = _limit(chance)
     if chance.random() < 0.3:
+        ranges = [{"start": 403, "end": 404}, {"start": 500, "end": 600}]
+        page: Document = {"statuses": ranges, "body": "sorry"}
+        route["errorPages"] = [page | chance.choice(({}, {"statusCode": 418}))]
+    if chance.random() < 0.3:
         route["responseHeadersPolicy"] = {
             "set": [{"name": "x-seen", "value": chance.choice(pools.VALUES)}],
             "remove": ["content-type"] if "services" in route else [],
