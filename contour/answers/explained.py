@@ -17,6 +17,8 @@ class ShownAnswer(TypedDict):
     object: NotRequired[Subject]
     responseHeaders: NotRequired[dict[str, str | None]]
     mayBeRefused: NotRequired[bool]
+    hidesBackends: NotRequired[bool]
+    """No header tells answers of backends from those of Envoy."""
     stream: NotRequired[bool]
     """Backends get the bytes of the connection, unread."""
 

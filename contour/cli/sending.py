@@ -8,14 +8,15 @@ from typing import NamedTuple, TypedDict
 
 from contour.answers.explained import Explained, ShownListener
 from dag.evaluation.requests import Request
+from dag.evaluation.trace import MARK
 
 _TIMEOUT = 30.0  # seconds without a byte
-FORWARDED = "x-envoy-upstream-service-time"
-"""Envoy adds it to what a backend has answered, and to nothing else."""
 _MOST_CHARACTERS = 200
 """Characters of the body that are shown of an unexpected answer."""
 _STAYS = 1.0
 """Seconds without a byte after which a connection counts as staying open."""
+_SWITCHED = 101
+"""A status that Envoy never sends by itself, and never marks."""
 GRPC = {400: 13, 401: 16, 403: 7, 404: 12, 429: 14, 502: 14, 503: 14, 504: 14}
 """The gRPC status that Envoy sends instead of an HTTP status (gRPC, "HTTP to gRPC Status Code
 Mapping")."""
@@ -81,8 +82,19 @@ def sent(found: Explained, request: Request, to: Address) -> Sent:
         raise ValueError(str(error)) from None
     except (OSError, http.client.HTTPException) as error:
         return _told(to, None, f"no answer: {error}", agrees=is_closed)
-    agrees = not is_closed and _is_expected(found, answer)
-    return _told(to, answer.status, _described(answer, agrees), agrees=agrees)
+    is_unknown = _is_unknown(found, answer)
+    agrees = not is_closed and (is_unknown or _is_expected(found, answer))
+    described = _described(answer, agrees)
+    if is_unknown:
+        described += " by a backend, or by Envoy: no header tells them apart"
+    return _told(to, answer.status, described, agrees=agrees)
+
+
+def _is_unknown(found: Explained, answer: _Answer) -> bool:
+    """Whether nobody can tell if the backend has answered that was to answer."""
+    is_forwarded = any("status" not in it for it in found["backends"])
+    hides = found["answer"].get("hidesBackends", False)
+    return hides and is_forwarded and found["answer"]["status"] is None and not answer.is_of_backend
 
 
 def _told(to: Address, status: int | None, text: str, *, agrees: bool) -> Sent:
@@ -139,7 +151,7 @@ def _asked(request: Request, to: Address) -> _Answer:
         return _Answer(
             found.status,
             found.headers.get("location", ""),
-            FORWARDED in found.headers,
+            MARK in found.headers or found.status == _SWITCHED,
             found.headers.get("grpc-status", ""),
             body.partition("\n")[0],
         )

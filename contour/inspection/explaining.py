@@ -142,6 +142,8 @@ def _answer(answer: Answer) -> ShownAnswer:
         found["stream"] = True
     if answer.may_be_refused:
         found["mayBeRefused"] = True
+    if answer.hides_backends:
+        found["hidesBackends"] = True
     return found
 
 

@@ -176,7 +176,7 @@ def _example(before: World, after: World, found: Difference, request: Request) -
 
 def _seen(answer: Answer) -> Answer:
     """What clients and backends see of an answer."""
-    return replace(answer, route=None, cause="", may_be_refused=False)
+    return replace(answer, route=None, cause="", may_be_refused=False, hides_backends=False)
 
 
 def _harm(old: nodes.Route | None, new: nodes.Route | None, change: effects.Change) -> Harm | None:

@@ -7,6 +7,7 @@ from dag import nodes
 from dag.configuration.reading import Settings
 from dag.evaluation import matching
 from dag.evaluation.requests import Request
+from dag.evaluation.trace import MARK, Answer
 
 
 def overlaid(settings: Settings, traffic: nodes.ClientTraffic) -> Settings:
@@ -44,6 +45,17 @@ def changed(request: Request, changes: nodes.HeaderChanges) -> Request:
     found += [it for it in changes.add_if_absent if it[0] not in dict(found)]
     kept = (it for it in found if not _is_removed(it[0], changes))
     return replace(request, headers=tuple(kept))
+
+
+def hides_backends(traffic: nodes.ClientTraffic, found: Answer) -> bool:
+    """Whether an answer of a backend cannot be told from one of Envoy by its headers."""
+    if not found.backends:
+        return False
+    late = traffic.answers
+    if traffic.envoy_headers is False or (late is not None and _is_removed(MARK, late)):
+        return True
+    changes = (found.response_headers, *(it.response_headers for it in found.backends))
+    return any(MARK in dict(it) for it in changes)
 
 
 def _is_removed(name: str, changes: nodes.HeaderChanges) -> bool:

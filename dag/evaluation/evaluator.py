@@ -67,6 +67,7 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
     if not request.is_secure:
         attached.of_listener(world, nodes.HostKey(*at, host.host), trace)
     found = _of_host(world, at, host, seen, trace)
+    found = replace(found, hides_backends=clienttraffic.hides_backends(traffic, found))
     if is_filtered and found.status != _MISDIRECTED:
         found = replace(found, may_be_refused=True)
     asked = [it for it in places.settings_of(world).hook_servers if it.hooks - {"Route"}]

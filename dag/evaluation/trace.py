@@ -26,6 +26,10 @@ class Step(NamedTuple):
     """The object that says so."""
 
 
+MARK = "x-envoy-upstream-service-time"
+"""The header that Envoy adds to what a backend has answered, and to nothing else."""
+
+
 class Forwarded(NamedTuple):
     """What one of a route's backends gets, and how often."""
 
@@ -61,6 +65,8 @@ class Answer:
     """Headers of the answer that the route changes; None is removed."""
     may_be_refused: bool = False
     """A guard may answer instead, by a decision that is made elsewhere (by a server, a counter)."""
+    hides_backends: bool = False
+    """Answers of backends lack `MARK`, so nobody can tell them from those of Envoy."""
 
 
 @dataclass(slots=True)

@@ -38,6 +38,14 @@ spec:
     services: [{name: one, port: 80}]
     permitInsecure: true
     ipDenyPolicy: [{source: Remote, cidr: 127.0.0.9/32}]
+  - conditions: [{prefix: /bare}]
+    services: [{name: one, port: 80}]
+    permitInsecure: true
+    responseHeadersPolicy: {remove: [X-Envoy-Upstream-Service-Time]}
+  - conditions: [{prefix: /chat}]
+    services: [{name: one, port: 80}]
+    permitInsecure: true
+    enableWebsockets: true
 ---
 apiVersion: projectcontour.io/v1
 kind: HTTPProxy
@@ -86,6 +94,12 @@ spec:
 """
 
 
+SWITCHING = [
+    *("-H", "connection: upgrade", "-H", "upgrade: websocket", "-H", "sec-websocket-version: 13"),
+    *("-H", "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ=="),  # the example of RFC 6455, section 1.3
+]
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
     pair = pairs.of("pair", certificates.issued(certificates.authority(), "*.example.com"))
@@ -121,6 +135,9 @@ def explained(site: Standalone, *arguments: str) -> Result:
         (["https://unread.example.com/"], "forwarded to Service default/one:80", "answered 200"),
         (["http://site.example.com/filtered"], "answered by Service", "answered 200 by a "),
         (["http://site.example.com/filtered", "--from", "127.0.0.9"], "answered 403", "answered 4"),
+        (["http://site.example.com/bare"], "answered by Service", "no header tells them apart"),
+        (["http://site.example.com/chat", *SWITCHING], "answered by Service", "answered 101 by a "),
+        (["http://site.example.com/", *SWITCHING], "answered 403 by Envoy", "answered 403"),
         (["grpc://calls.example.com/echo.Echo/Say"], "answered 503", "grpc-status 14"),
         (["grpc://calls.example.com/echo.Echo/Shout"], "answered 404", "grpc-status 12"),
         (["tcp://127.0.0.1:$open"], "forwarded to Service default/one:80", "stays open"),

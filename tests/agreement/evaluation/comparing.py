@@ -12,12 +12,12 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from contour.cli.sending import FORWARDED, GRPC, GRPC_UNKNOWN
+from contour.cli.sending import GRPC, GRPC_UNKNOWN
 from dag import nodes
 from dag.engine.incremental import Engine
 from dag.evaluation import actions, evaluator
 from dag.evaluation.requests import Request
-from dag.evaluation.trace import Answer, Forwarded, Trace
+from dag.evaluation.trace import MARK, Answer, Forwarded, Trace
 from dag.fleetnames import DEFAULT_FLEET
 from tests.agreement.evaluation import asking, pools, worlds
 from tests.contour.envoy.served import peers
@@ -311,7 +311,7 @@ def _forwarded(share: Forwarded, expected: Answer, asked: Request, answer: load.
         return _changed(share.response_headers, answer.headers, {"x-seen": None})
     if answer.status == 101 and answer.headers.get("upgrade", "").lower() == "websocket":
         return "" if expected.route and _switches(expected.route) else "switched the protocol"
-    if answer.status != 200 or FORWARDED not in answer.headers:
+    if answer.status != 200 or MARK not in answer.headers:
         return f"Envoy answered {answer.status} {answer.headers.get('grpc-status', '')}"
     told = json.loads(answer.body)
     backend = share.cluster.port.service.name

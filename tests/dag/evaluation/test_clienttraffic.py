@@ -70,3 +70,17 @@ def test_envoy_answers_health_checks_on_every_host_but_no_upgrade() -> None:
     assert _answer(check, Request("nobody.com", "/h", "POST")).status == 200
     switching = (("connection", "upgrade"), ("upgrade", "websocket"))
     assert _answer(check, Request("a.com", "/h", headers=switching)).status == 403
+
+
+@pytest.mark.parametrize(
+    ("traffic", "hides"),
+    [
+        ("", False),
+        ("headers: {enableEnvoyHeaders: false}", True),
+        ("headers: {enableEnvoyHeaders: true}", False),
+        ("headers: {lateResponseHeaders: {removeOnMatch: [{type: Prefix, value: X-Envoy}]}}", True),
+        ("headers: {lateResponseHeaders: {remove: [x-envoy]}}", False),
+    ],
+)
+def test_whether_a_header_tells_that_a_backend_has_answered(traffic: str, hides: bool) -> None:
+    assert _answer(traffic, Request("a.com", "/h")).hides_backends == hides
