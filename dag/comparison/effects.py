@@ -169,11 +169,11 @@ def shown(value: object) -> str:
 
 
 def _is_sequence(value: object) -> TypeGuard[tuple[object, ...]]:
-    return isinstance(value, tuple) and not _is_named(value)
+    return not _is_named(value) and isinstance(value, tuple)
 
 
 def _is_named(value: object) -> TypeGuard[NamedTuple]:
-    return isinstance(value, tuple) and hasattr(value, "_fields")
+    return hasattr(value, "_fields") and isinstance(value, tuple)
 
 
 def _target(found: nodes.Redirect) -> str:

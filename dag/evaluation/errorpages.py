@@ -115,4 +115,5 @@ def _of(operator: nodes.Operator, request: Request, host: str) -> str:
             return request.header(name) or ""
         case "REQUESTED_SERVER_NAME", "HOST_FIRST:ORIG_OR_HOST":
             return request.host
-    return f"%{operator.name}%"
+        case _:
+            return f"%{operator.name}%"
