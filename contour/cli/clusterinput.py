@@ -29,6 +29,6 @@ def present(source: Source) -> Present:
         for it in found.left_out:
             click.echo(it, err=True)
         name = NamespacedName(instance.namespace, instance.name) if instance else None
-        return Present(name, found.batch)
+        return Present(name, found.batch, found.refused)
 
     return remotely.connected(source, read)

@@ -71,6 +71,8 @@ def diff(
         click.echo(it, err=True)
     if any(side.is_unreadable for side in sides):
         sys.exit(2)
+    if present is not None:
+        manifestinput.require_configuration(present, sides[1], before=sides[0])
     old, new = ((it.controller.engine, it.fleets) for it in sides)
     with waiting.shown("comparing"):
         found = comparing.compared(old, new)

@@ -49,6 +49,8 @@ class Present(NamedTuple):
     configuration: NamespacedName | None
     """The ContourConfiguration of the instance; None: any one is in force, as among manifests."""
     batch: Batch
+    refused: frozenset[str] = frozenset()
+    """The kinds of which some objects may not be read."""
 
 
 @process.without_collections()
@@ -100,6 +102,29 @@ def read(
     return Read(
         controller, fleets, lines, is_unreadable, manifests.locator(), manifests.originals()
     )
+
+
+def require_configuration(present: Present, after: Read, before: Read | None = None) -> None:
+    """Ends the program if it is not known what an instance serves: it serves nothing without its
+    ContourConfiguration.
+
+    `after` and `before`: with the manifests, and without them. The cluster need not have one that
+    the manifests bring, but one that may not be read may be there.
+    """
+    is_refused = _CONFIGURATION in present.refused
+    is_known = before is None or before.controller.is_configured or not is_refused
+    if after.controller.is_configured and is_known:
+        return
+    why = "may not be read" if is_refused else "does not exist or is not valid"
+    click.echo(
+        f"contour: {_CONFIGURATION} {present.configuration}, which the instance follows, {why}, so "
+        "it is not known what is served",
+        err=True,
+    )
+    sys.exit(2)
+
+
+_CONFIGURATION = "ContourConfiguration"
 
 
 def _controller(fleets: rendering.Fleets, *, translates: bool) -> Controller:

@@ -107,6 +107,8 @@ def translate(
     )
     for line in found.complaints:
         click.echo(line, err=True)
+    if present is not None:
+        manifestinput.require_configuration(present, found)
     wanted = translation.Wanted(
         how["to"], how["format_"], how["fleet"], how["types"], how["host"], how["raw"]
     )

@@ -30,6 +30,8 @@ class Found(NamedTuple):
     batch: Batch
     left_out: tuple[str, ...]
     """A line for each collection that could not be read."""
+    refused: frozenset[str] = frozenset()
+    """The kinds of which a collection could not be read."""
 
 
 class Collected(NamedTuple):
@@ -44,13 +46,14 @@ class Collected(NamedTuple):
 async def read(client: Client, of: Instance | None) -> Found:
     """All objects that an instance reads; without an instance, all that it might read. Raises
     `errors.RequestError`."""
-    objects, left_out = Objects(), list[str]()
+    objects, left_out, refused = Objects(), list[str](), set[str]()
     async for it in collections(client, of):
         if it.refusal:
             left_out.append(_told(it))
+            refused.add(it.source.kind.kind)
         deltas = [Delta(_key(found), found) for found in it.items]
         objects.take(it.source.kind, deltas)
-    return Found(objects.batch(), tuple(left_out))
+    return Found(objects.batch(), tuple(left_out), frozenset(refused))
 
 
 async def collections(
