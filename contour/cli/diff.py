@@ -137,7 +137,8 @@ def _sent(sent: Sent) -> str:
 def _summed(found: Compared) -> str:
     count, unknown = len(found["differences"]), len(found["uncompared"])
     if not count and not unknown:
-        return "no request is answered differently"
+        sent = "no difference was found; Envoys are sent the above"
+        return sent if found["fleets"] else "no request is answered differently"
     harms = sum(it["harm"] is not None for it in found["differences"])
     told = f"{count or 'no'} difference{'' if count == 1 else 's'}"
     told += f", {harms} harmful" if harms else ""

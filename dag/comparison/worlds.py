@@ -6,11 +6,11 @@ from typing import TypeVar
 
 from dag import fleets, listeners, nodes
 from dag import hosts as merged
-from dag.comparison import Difference, Harm, Uncompared, effects, hosts
+from dag.comparison import Difference, Harm, Uncompared, clients, effects, hosts
 from dag.configuration.reading import Settings
 from dag.engine.view import Query
 from dag.evaluation.places import World, settings_of
-from dag.gateway import filteredlisteners
+from dag.gateway import clientports, filteredlisteners
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -23,10 +23,13 @@ def differences(before: World, after: World) -> Iterator[Difference | Uncompared
         yield from _of_fleet(*fleet)
     for listener in _changed(before, after, listeners.listener):
         yield from _of_listener(*listener)
+    for port in _changed(before, after, clientports.settings):
+        if all(it.answer(listeners.listener, port[0]) is not None for it in (before, after)):
+            yield from clients.differences(before, after, *port)
     for filters in _changed(before, after, filteredlisteners.filters):
         yield from _of_filters(*filters)
     for secure in _changed(before, after, merged.secure_host):
-        yield from _of_tls(*secure)
+        yield from _of_tls(before, after, *secure)
     for host, _, _ in _changed(before, after, merged.virtual_host):
         yield from hosts.differences(before, after, host)
 
@@ -117,7 +120,11 @@ def _protocol(found: nodes.Listener | None) -> str:
 
 
 def _of_tls(
-    key: nodes.HostKey, old: nodes.SecureHost | None, new: nodes.SecureHost | None
+    old_world: World,
+    new_world: World,
+    key: nodes.HostKey,
+    old: nodes.SecureHost | None,
+    new: nodes.SecureHost | None,
 ) -> Iterator[Difference]:
     """How TLS of a host differs. New terms drain its connections; a new certificate does not."""
     origins = hosts.origins(old, new)
@@ -137,6 +144,9 @@ def _of_tls(
         one, other = getattr(before, it.name), getattr(after, it.name)
         if one != other:
             harm = _harm_of_tls(it.name, other)
+            at = nodes.ListenerKey(key.fleet, key.listener)
+            if it.name == "traffic" and clients.opens(old_world, new_world, at, old, new):
+                harm = "unguarded"
             told = (effects.shown(one), effects.shown(other))
             yield Difference(key, "TLS", it.name, *told, origins, harm)
 

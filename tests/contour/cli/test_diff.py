@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from contour.cli import main
 from tests.contour.cli.test_analyze import GOOD, PROXY, SERVICE
+from tests.testbed import certificates, pairs
 
 GUARDED = GOOD + "    ipAllowPolicy: [{source: Peer, cidr: 10.0.0.0/8}]\n"
 LONGER = SERVICE + PROXY.replace("  - services", "  - timeoutPolicy: {response: 5s}\n    services")
@@ -51,6 +52,110 @@ def test_for_programs(tmp_path: Path) -> None:
     assert found["fleets"] == {
         "contour": {"added": {}, "changed": {"routes": 1}, "removed": {}, "drainedChains": 0}
     }
+
+
+GATEWAY = (
+    SERVICE
+    + """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw}
+spec: {gatewayClassName: contour, listeners: [{name: http, port: 80, protocol: HTTP}]}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: shop}
+spec: {parentRefs: [{name: gw}], rules: [{backendRefs: [{name: web, port: 80}]}]}
+"""
+)
+INSIDE = "authorization: {rules: [{action: Allow, principal: {clientCIDRs: [10.0.0.0/8]}}]}"
+HOPS = "clientIPDetection: {xForwardedFor: {numTrustedHops: %d}}"
+
+
+def policy(kind: str, target: str, settings: str) -> str:
+    named = "gw" if target == "Gateway" else "shop"
+    reference = f"{{group: gateway.networking.k8s.io, kind: {target}, name: {named}}}"
+    return f"""
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: {kind}
+metadata: {{name: edge}}
+spec: {{targetRefs: [{reference}], {settings}}}
+"""
+
+
+def clients(settings: str, guard: str = "") -> str:
+    guarded = policy("SecurityPolicy", "HTTPRoute", guard) if guard else ""
+    return GATEWAY + guarded + policy("ClientTrafficPolicy", "Gateway", settings)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        (
+            clients(HOPS % 1, INSIDE), clients(HOPS % 2, INSIDE),
+            "!! client traffic: address: hops 1 -> hops 2 — the guard is gone",
+        ),
+        (
+            clients(HOPS % 1), clients(HOPS % 2),
+            "!! client traffic: address: hops 1 -> hops 2 — open connections end",
+        ),
+        (
+            clients("path: {disableMergeSlashes: true}"), GATEWAY,
+            "!! client traffic: merge_slashes: False -> none — open connections end",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_port_does_with_its_clients_is_told(
+    old: str, new: str, line: str, tmp_path: Path
+) -> None:
+    assert diff(tmp_path, old, new).stdout.splitlines()[:3] == [
+        "listener ingress_http",
+        line,
+        "     by ClientTrafficPolicy default/edge",
+    ]
+
+
+def test_where_requests_are_read_behind_tls_by_other_addresses_a_guard_is_gone(
+    tmp_path: Path,
+) -> None:
+    secret = pairs.of("tls", certificates.self_signed("shop.example.com"))
+    behind_tls = "port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: tls}]}"
+    old, new = (
+        clients(HOPS % it, INSIDE).replace("port: 80, protocol: HTTP", behind_tls) + secret
+        for it in (1, 2)
+    )
+    line = "!! TLS: traffic: address hops 1 -> address hops 2 — the guard is gone"
+    assert diff(tmp_path, old, new).stdout.splitlines()[1] == line
+
+
+USERS = """
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: users}
+stringData: {.htpasswd: "me:{SHA}%s="}
+"""
+
+
+def test_a_change_that_is_not_compared_is_not_said_to_change_nothing(tmp_path: Path) -> None:
+    guard = policy("SecurityPolicy", "HTTPRoute", "basicAuth: {users: {name: users}}")
+    old, new = (
+        GATEWAY + guard + USERS % it
+        for it in ("W6ph5Mm5Pz8GgiULbPgzG37mj9g", "qUqP5cyxm6YcTAhz05Hph5gvu9M")
+    )
+    found = diff(tmp_path, old, new)
+    assert found.exit_code == 1
+    assert found.stdout.splitlines() == [
+        "Envoys of the fleet contour are sent: extension configs: 1 changed",
+        "no difference was found; Envoys are sent the above",
+    ]
 
 
 UNKNOWN = (
