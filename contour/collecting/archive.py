@@ -23,8 +23,11 @@ class Archive:
     missing: list[str] = field(default_factory=list[str])
 
     def data(self, name: str, found: object) -> None:
-        """Adds plain data."""
-        self.files[name] = orjson.dumps(redaction.value(found), default=str, option=_OPTIONS)
+        """Adds plain data; notes it as missing if it cannot be written as JSON."""
+        try:
+            self.files[name] = orjson.dumps(redaction.value(found), default=str, option=_OPTIONS)
+        except (TypeError, RecursionError) as error:  # such as half of a surrogate pair
+            self.lacks(name, error)
 
     def log(self, name: str, found: str) -> None:
         """Adds a log."""
@@ -43,7 +46,8 @@ class Archive:
         exists."""
         files = {**self.files}
         if self.missing:
-            files["missing.txt"] = "".join(f"{it}\n" for it in self.missing).encode()
+            text = "".join(f"{it}\n" for it in self.missing)
+            files["missing.txt"] = text.encode(errors="backslashreplace")
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with (
             open(handle, "wb") as opened,

@@ -41,8 +41,12 @@ def gather(directory: Path, into: Archive, progress: Callable[[str], None]) -> N
     except (OSError, http.client.HTTPException, ValueError) as error:
         into.lacks("Envoy", error)
     for name in _LOGS:
-        if (path := directory / name).is_file():
-            into.log(f"logs/{name}", _tail(path))
+        try:
+            into.log(f"logs/{name}", _tail(directory / name))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            into.lacks(f"logs/{name}", error)
 
 
 def _page(address: Path, name: str, into: Archive) -> Any:

@@ -63,11 +63,14 @@ def thing(found: Raw) -> Raw:
 
 
 def value(found: object) -> object:
-    """Any part of an object, redacted."""
+    """Any part of an object, redacted; integers of more than 64 bits, which JSON is not written
+    with, become texts."""
     if raw.is_mapping(found):
         return _mapping(found)
     if raw.is_list(found):
         return _listed(found)
+    if isinstance(found, int) and not -(1 << 63) <= found < 1 << 64:
+        return str(found)
     return _written(found) if isinstance(found, str) else found
 
 
