@@ -4,6 +4,7 @@ A text has no structure, so the names of secrets are searched, and what follows 
 Every pattern reads a text in one pass, since logs contain what strangers send.
 """
 
+import json
 import re
 
 REDACTED = "[redacted]"
@@ -43,7 +44,23 @@ def text(found: str) -> str:
 
 def log(found: str) -> str:
     """A redacted log, also without the query strings of requests."""
-    return _QUERY.sub(f"?{REDACTED}", text(found))
+    return text("\n".join(map(_without_queries, found.split("\n"))))
+
+
+def _without_queries(line: str) -> str:
+    """A query may have quotes: it ends at white space, and in JSON, where they are escaped, at the
+    end of the text."""
+    pattern = _QUERY_IN_JSON if _is_json(line) else _QUERY
+    return pattern.sub(rf"?{REDACTED}\g<end>", line)
+
+
+def _is_json(line: str) -> bool:
+    """Whether a line is an object, perhaps after the time that Kubernetes adds."""
+    found = re.fullmatch(r"(?:\S+ )?(\{.*)", line)
+    try:
+        return found is not None and isinstance(json.loads(found[1]), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _named(secrets: str, also: str = "") -> str:
@@ -60,7 +77,8 @@ _QUOTED = r"(?P<quote>\\{0,7}[\"'])(?s:.*?)(?<!\\)(?P=quote)"
 _COLON = r"\\{0,7}[\"']?\s*:\s*"
 _COMPOUND = r"(?=\w*[-_])"  # not the word "secret" in a message
 _GONE = re.escape(REDACTED)
-_QUERY = re.compile(r"\?[^\s\"']*")
+_QUERY = re.compile(r"\?\S*?(?P<end>(?:[\"'][,)\]}]*)?)(?!\S)")
+_QUERY_IN_JSON = re.compile(r"\?(?:[^\s\"\\]|\\.)*(?P<end>)")
 
 
 def _unsaid(match: re.Match[str]) -> str:

@@ -78,6 +78,16 @@ def test_what_is_planted_in_an_object_stays_here(found: dict[str, Any]) -> None:
         f"client_secret={PLANTED}",
         f"read {TOKEN}",
         KEY,
+        *(
+            line % f"/a?x={mark}&ssn={PLANTED}"
+            for mark in ("'", '"', '",', "'}", "?", r"\\")
+            for line in ('"GET %s HTTP/1.1" 200', "at 'https://h%s', as asked", "'%s'")
+        ),
+        *(
+            f'{before}{{"path":"/a?x={mark}&ssn={PLANTED}","status":200}}'
+            for mark in ("'", r"\"", r"\",", r"\\")
+            for before in ("", "2026-11-27T12:00:00.000000001Z ")
+        ),
     ],
 )
 def test_what_is_planted_in_a_log_stays_here(line: str) -> None:
@@ -212,7 +222,36 @@ def test_the_whole_value_in_a_log_goes(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "hostile", ["token_", "a", "://:", "spec.", '\\"', "set-header token", "x?a=", "token: |\n "]
+    ("line", "shown"),
+    [
+        ('"GET /a?x="&y=1 HTTP/1.1" 200', '"GET /a?[redacted] HTTP/1.1" 200'),
+        ("at '/a?x=1', as asked", "at '/a?[redacted]', as asked"),
+        ("{'path': '/a?x=1'} is left", "{'path': '/a?[redacted]'} is left"),
+        (r'{"path":"/a?x=\"","status":200}', '{"path":"/a?[redacted]","status":200}'),
+        ('{"path":"/a?x=1","status":', '{"path":"/a?[redacted]'),
+    ],
+)
+def test_what_is_around_a_query_in_a_log_stays(line: str, shown: str) -> None:
+    assert redaction.log(line) == shown
+    assert redaction.log(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "token_",
+        "a",
+        "://:",
+        "spec.",
+        '\\"',
+        "set-header token",
+        "x?a=",
+        "token: |\n ",
+        '?"',
+        '?",',
+        '{"a":',
+        "?\\",
+    ],
 )
 def test_a_long_log_is_read_in_a_moment(hostile: str) -> None:
     before = time.process_time()
