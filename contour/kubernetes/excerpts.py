@@ -64,7 +64,10 @@ def _metadata(kind: Kind, metadata: Raw) -> Raw:
             name: value for name, value in annotations.items() if name != _LAST_APPLIED
         }
     if kind.kind in _ENTRIES:
-        found.pop("labels", None)
+        labels = found.pop("labels", None)
+        kept = {it: labels[it] for it in _OF_LABELS if it in labels} if is_mapping(labels) else {}
+        if kept:
+            found["labels"] = kept
     return found
 
 
@@ -82,6 +85,7 @@ _OF_METADATA = (
     "annotations",
 )
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"  # the whole object once more
+_OF_LABELS = ("app.kubernetes.io/part-of",)  # by which our own Secrets are known
 _ENTRIES = {"Secret": entries.of_secret, "ConfigMap": entries.of_config_map}
 # No rule reads their annotations, in which controllers write the time of every change.
 _WITHOUT_ANNOTATIONS = frozenset({"EndpointSlice", "Secret", "ConfigMap", "Namespace"})

@@ -99,7 +99,8 @@ OWN: Mapping[Word, Entry] = {
     Code.SecretUnused: Entry(
         "info",
         "A private key that nobody needs is one that can be stolen.",
-        "Remove the Secret, or correct the name in the object that was to use it.",
+        "Remove the Secret if no pod mounts it, or correct the name in the object that should use "
+        "it.",
     ),
     CommandLine.ServiceWithoutEndpoints: Entry(
         "warning",

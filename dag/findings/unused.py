@@ -1,27 +1,90 @@
 """Objects that lead to nothing: certificates that nobody serves, hosts that several APIs share, and
 connections that another API takes."""
 
-from crds.meta import ObjectRef
-from dag import hosts, tables
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
+
+from crds.meta import NamespacedName, ObjectMeta, ObjectRef
+from dag import foreignobjects, hosts, tables
 from dag.engine.incremental import Engine
 from dag.findings import Finding, Steps
 from dag.findings.catalogue import Code
-from dag.warnings import uses
 
 
 def certificates(engine: Engine) -> Steps:
-    """Secrets of type kubernetes.io/tls to which no object of ours refers."""
-    used: set[ObjectRef] = set()
-    for kind, table in tables.BY_KIND.items():
-        for key, _ in engine.rows(table):
-            yield None
-            used.update(held.ref for _, held in uses.certificates(engine, ObjectRef(kind, *key)))
-    for key, found in engine.rows(tables.SECRETS):
+    """Secrets of type kubernetes.io/tls whose name stands in no object that is read here.
+
+    Also in one that is not served, or in a field that no rule reads: the Secret may be in use
+    elsewhere, and who believes this finding removes it.
+    """
+    unused: defaultdict[str, set[NamespacedName]] = defaultdict(set)
+    for key, secret in engine.rows(tables.SECRETS):
         yield None
-        ref = ObjectRef("Secret", *key)
-        if found.type == "kubernetes.io/tls" and ref not in used:
-            text = "no object that is read here refers to this certificate"
-            yield Finding(Code.SecretUnused, ref, "", text)
+        if secret.type == "kubernetes.io/tls" and not _is_for_pods(secret.metadata):
+            unused[key.name].add(key)
+    for namespace, found in _referrers(engine) if unused else ():
+        yield None
+        texts = set(_texts(found))
+        for text in texts:
+            own, _, name = text.rpartition("/")
+            if left := unused.get(name):
+                namespaces = {own} if own else {namespace, *texts}
+                unused[name] = {it for it in left if it.namespace not in namespaces}
+    for key in sorted(it for keys in unused.values() for it in keys):
+        text = "no object that is read here refers to this certificate"
+        yield Finding(Code.SecretUnused, ObjectRef("Secret", *key), "", text)
+
+
+_WITHOUT_REFERENCES = frozenset(
+    {
+        "ConfigMap", "CustomResourceDefinition", "EndpointSlice", "Namespace", "ReferenceGrant",
+        "Secret", "Service", "TLSCertificateDelegation",
+    }
+)  # fmt: skip
+"""Kinds that refer to no Secret, or only say who may."""
+
+
+def _referrers(engine: Engine) -> Iterator[tuple[str, object]]:
+    """Each object that may refer to a Secret, after its namespace."""
+    for kind, table in tables.BY_KIND.items():
+        if kind not in _WITHOUT_REFERENCES:
+            yield from ((key.namespace, found) for key, found in engine.rows(table))
+    for it, found in engine.rows(foreignobjects.OBJECTS):
+        yield it.namespace, json.loads(found)
+
+
+def _is_for_pods(found: ObjectMeta) -> bool:
+    """Whether a Secret is one of our own, which pods of the instance mount."""
+    return found.labels.get("app.kubernetes.io/part-of") == "contour"
+
+
+def _texts(found: Any) -> Iterator[str]:
+    """All texts of an object, but for its own name and labels, and for names of other kinds."""
+    if isinstance(found, str):
+        yield found
+    elif isinstance(found, ObjectMeta):
+        yield from found.annotations.values()
+    elif isinstance(found, Mapping):
+        for it in found.values():
+            yield from _texts(it)
+    elif isinstance(found, tuple | list):
+        for it in found:
+            yield from _texts(it)
+    else:
+        model: type = type(found)
+        is_of_other = getattr(found, "kind", "Secret") != "Secret"
+        for name in _fields(model):
+            if not (is_of_other and name == "name"):
+                yield from _texts(getattr(found, name))
+
+
+@cache
+def _fields(model: type) -> tuple[str, ...]:
+    return tuple(it.name for it in fields(model)) if is_dataclass(model) else ()
 
 
 def shared_hosts(engine: Engine) -> Steps:

@@ -11,16 +11,29 @@ from typing import Literal
 from crds import httpproxy
 from crds.contourconfiguration import ContourConfiguration
 from crds.endpoints import ObjectName
-from crds.gateway.backendtlspolicy import BackendTLSPolicy
+from crds.envoygateway.backend import Backend, BackendTLSSettings
+from crds.envoygateway.clienttrafficpolicy import ClientTrafficPolicy
+from crds.extensionservice import ExtensionService
+from crds.gateway.backendtlspolicy import BackendTLSPolicy, BackendTLSPolicyValidation
 from crds.gateway.gateway import Gateway
 from crds.gateway.listenerset import ListenerSet
+from crds.gateway.xbackend import XBackend
 from crds.httpproxy import HTTPProxy
 from crds.ingress import Ingress, IngressBackend
 from crds.meta import NamespacedName, ObjectRef
+from crds.upstreamvalidation import UpstreamValidation
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import View
-from dag.gateway import backendcertificate, listeners, routecertificates, routes
+from dag.gateway import (
+    backendcertificate,
+    envoybackends,
+    listeners,
+    routecertificates,
+    routes,
+    xbackends,
+)
+from dag.gateway.envoypolicies import clientpolicies
 from dag.ingress.annotations import CERTIFICATE_NAMESPACE
 from dag.references import delegation, trust
 from dag.warnings.validity import Held, of_secret
@@ -75,11 +88,12 @@ def certificates(view: View, subject: ObjectRef) -> Iterator[Use]:
             yield from _certificates_of_ingress(view, found)
         case Gateway() | ListenerSet():
             yield from _certificates_of_listeners(view, subject, found)
-        case BackendTLSPolicy():
-            for index, it in enumerate(found.spec.validation.ca_certificate_refs):
-                if trust.kind_refusal(view, it.group, it.kind) is None:
-                    ref = trust.named(it.kind, NamespacedName(subject.namespace, it.name))
-                    yield f"spec.validation.caCertificateRefs[{index}]", Held(ref, "ca.crt")
+        case ExtensionService():
+            yield from _authorities(view, subject.namespace, "spec", found.spec.validation)
+        case ClientTrafficPolicy():
+            yield from _certificates_of_clients(view, found)
+        case Backend() | XBackend() | BackendTLSPolicy():
+            yield from _certificates_of_backends(view, found)
         case ContourConfiguration():
             yield from _certificates_of_configuration(view, found)
         case _:
@@ -104,10 +118,20 @@ def _certificates_of_httpproxy(view: View, found: HTTPProxy) -> Iterator[Use]:
         if clients is not None:
             at = f"{path}.clientValidation.caSecret"
             yield from _secret(view, own, at, clients.ca_secret, "ca.crt")
+    for index, provider in enumerate(host.jwt_providers if host is not None else ()):
+        if provider.remote_jwks is not None:
+            path = f"spec.virtualhost.jwtProviders[{index}].remoteJWKS"
+            yield from _authorities(view, own, path, provider.remote_jwks.validation)
     for path, service in _services_of(found):
-        if service.validation is not None:
-            at = f"{path}.validation.caSecret"
-            yield from _secret(view, own, at, service.validation.ca_secret, "ca.crt")
+        yield from _authorities(view, own, path, service.validation)
+
+
+def _authorities(
+    view: View, own: str, path: str, validation: UpstreamValidation | None
+) -> Iterator[Use]:
+    if validation is not None:
+        at = f"{path}.validation.caSecret"
+        yield from _secret(view, own, at, validation.ca_secret, "ca.crt")
 
 
 def _services_of(found: HTTPProxy) -> Iterator[tuple[str, httpproxy.Service]]:
@@ -148,6 +172,59 @@ def _certificates_of_listeners(
         secret = view.ask(backendcertificate.secret, subject.key)
         if secret is not None:
             yield "spec.tls.backend.clientCertificateRef", of_secret(secret)
+
+
+def _certificates_of_clients(view: View, found: ClientTrafficPolicy) -> Iterator[Use]:
+    """The authorities that clients are checked against, where the policy does not close its
+    listeners."""
+    clients = clientpolicies.EFFECTS.of(view, found.metadata.key).tls.clients
+    written = found.spec.tls.client_validation if found.spec.tls is not None else None
+    if clients is None or clients.trust is None or written is None:
+        return
+    for index, it in enumerate(written.ca_certificate_refs):
+        name = NamespacedName(it.namespace or found.metadata.namespace, it.name)
+        ref = trust.named(it.kind, name)
+        if ref in clients.trust.authorities:
+            yield f"spec.tls.clientValidation.caCertificateRefs[{index}]", Held(ref, "ca.crt")
+
+
+def _certificates_of_backends(
+    view: View, found: Backend | XBackend | BackendTLSPolicy
+) -> Iterator[Use]:
+    """The authorities that backends are checked against, and the certificate that is shown to
+    them, where the backend is served."""
+    key = found.metadata.key
+    written: BackendTLSSettings | BackendTLSPolicyValidation | None
+    match found:
+        case BackendTLSPolicy():
+            yield from _authorities_at(view, key, "spec.validation", found.spec.validation)
+            return
+        case Backend():
+            tls = view.ask(envoybackends.wanted, key).tls
+            path, written = "spec.tls", found.spec.tls
+        case XBackend():
+            tls = view.ask(xbackends.wanted, key).tls
+            path = "spec.tls.validation"
+            written = found.spec.tls.validation if found.spec.tls is not None else None
+    if tls is None or written is None:
+        return
+    known = tls.trust.authorities if tls.trust is not None else ()
+    uses = _authorities_at(view, key, path, written)
+    yield from (it for it in uses if it[1].ref in known)
+    if tls.client_certificate is not None:
+        yield "spec.tls.clientCertificateRef", of_secret(tls.client_certificate)
+
+
+def _authorities_at(
+    view: View,
+    key: NamespacedName,
+    path: str,
+    written: BackendTLSSettings | BackendTLSPolicyValidation,
+) -> Iterator[Use]:
+    for index, it in enumerate(written.ca_certificate_refs):
+        if trust.kind_refusal(view, it.group, it.kind) is None:
+            ref = trust.named(it.kind, NamespacedName(key.namespace, it.name))
+            yield f"{path}.caCertificateRefs[{index}]", Held(ref, "ca.crt")
 
 
 def _certificate_of_route(view: View, subject: ObjectRef) -> Iterator[Use]:

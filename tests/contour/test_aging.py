@@ -102,7 +102,45 @@ FRONTEND = f"tls: {{frontend: {{default: {{validation: {{{AUTHORITIES}}}}}}}}}"
 BACKEND = "tls: {backend: {clientCertificateRef: {name: cert}}}"
 ROOT = "virtualhost: {fqdn: a.com, tls: {secretName: cert, clientValidation: {caSecret: ca}}}"
 CHECKED = "{name: s1, port: 80, protocol: tls, validation: {caSecret: ca, subjectName: a.com}}"
+PROVIDERS = (
+    "jwtProviders: [{name: p, default: true, remoteJWKS: {uri: 'https://a.com/k', "
+    "validation: {caSecret: ca, subjectName: a.com}}}]"
+)
+EXTENSION = """
+---
+apiVersion: projectcontour.io/v1alpha1
+kind: ExtensionService
+metadata: {name: it, namespace: default}
+spec: {services: [{name: s1, port: 80}], validation: {caSecret: ca, subjectName: a.com}}
+"""
+CLIENTS = """
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: ClientTrafficPolicy
+metadata: {name: it, namespace: default}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gw}]
+  tls: {clientValidation: {caCertificateRefs: [{kind: Secret, group: '', name: ca}]}}
+"""
+SHOWN = "clientCertificateRef: {name: cert}"
+NAMED, SYSTEM = "hostname: a.com", "wellKnownCACertificates: System"
 CLASS, SERVICE = gateways.gateway_class(), gateways.service("s1")
+ELSEWHERE = "endpoints: [{fqdn: {hostname: a.com, port: 443}}]"
+FAR = "{group: gateway.envoyproxy.io, kind: Backend, name: it}"
+BACKENDS = (
+    CLASS
+    + gateways.configuration("enableBackend: true")
+    + gateways.gateway("gw")
+    + gateways.route("r", gateways.to(FAR))
+)
+XELSEWHERE = "type: ExternalHostname, externalHostname: {hostname: a.com}, port: {number: 443}"
+XFAR = "{group: gateway.networking.x-k8s.io, kind: XBackend, name: it}"
+XBACKENDS = (
+    CLASS
+    + gateways.configuration("enableExternalNameService: true")
+    + gateways.gateway("gw")
+    + gateways.route("r", gateways.to(XFAR))
+)
 
 USES = {
     "HTTPProxy spec.virtualhost.tls.secretName": proxies.tls_root(
@@ -136,6 +174,30 @@ USES = {
     + gateways.route("r")
     + gateways.policy(
         "it", "hostname: a.com, caCertificateRefs: [{group: '', kind: Secret, name: ca}]"
+    ),
+    "HTTPProxy spec.virtualhost.jwtProviders[0].remoteJWKS.validation.caSecret": proxies.proxy(
+        "it", f"virtualhost: {{fqdn: a.com, {PROVIDERS}}}, routes: [{proxies.to('s1')}]"
+    ),
+    "ExtensionService spec.validation.caSecret": EXTENSION,
+    "ClientTrafficPolicy spec.tls.clientValidation.caCertificateRefs[0]": CLASS
+    + gateways.gateway("gw", gateways.https())
+    + CLIENTS,
+    "Backend spec.tls.caCertificateRefs[0]": BACKENDS
+    + gateways.backend("it", f"{ELSEWHERE}, tls: {{{AUTHORITIES}, sni: a.com}}"),
+    "Backend spec.tls.clientCertificateRef": BACKENDS
+    + gateways.backend(
+        "it",
+        f"{ELSEWHERE}, tls: {{wellKnownCACertificates: System, sni: a.com, {SHOWN}}}",
+    ),
+    "XBackend spec.tls.validation.caCertificateRefs[0]": XBACKENDS
+    + gateways.xbackend(
+        "it",
+        f"{XELSEWHERE}, tls: {{mode: ServerOnly, validation: {{{AUTHORITIES}, {NAMED}}}}}",
+    ),
+    "XBackend spec.tls.clientCertificateRef": XBACKENDS
+    + gateways.xbackend(
+        "it",
+        f"{XELSEWHERE}, tls: {{mode: ClientAndServer, validation: {{{SYSTEM}, {NAMED}}}, {SHOWN}}}",
     ),
     "ContourConfiguration spec.envoy.clientCertificate": gateways.configuration(
         "envoy: {clientCertificate: {name: cert, namespace: default}}", "it"

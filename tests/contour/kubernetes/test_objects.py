@@ -192,6 +192,15 @@ def test_a_list_and_a_watch_tell_the_same_object() -> None:
     assert see(objects, in_a_list).is_empty
 
 
+def test_of_the_labels_of_a_secret_only_that_of_our_own_is_kept() -> None:
+    ours = {"app.kubernetes.io/part-of": "contour"}
+    found = secret(tls_crt="YQ==")
+    found["metadata"]["labels"] = {**ours, "changed-at": "12:00"}
+    (event,) = see(Objects(), found, kind=KINDS["", "Secret"]).events
+    assert event.object is not None
+    assert event.object.metadata.labels == ours
+
+
 def test_secrets_and_config_maps_may_change_where_nobody_reads() -> None:
     objects, kind = Objects(), KINDS["", "Secret"]
     (event,) = see(objects, secret(tls_crt="YQ==", other="Yg=="), kind=kind).events

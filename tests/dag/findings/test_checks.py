@@ -109,6 +109,90 @@ CASES = {
 }  # fmt: skip
 
 
+REFERRERS = {
+    "keys that are fetched": proxy(
+        prefix("/"),
+        host=PROVIDER.replace("/k'", "/k', validation: {caSecret: web, subjectName: a.com}"),
+    ),
+    "an HTTPProxy of another class": proxy(prefix("/"), tls=TLS).replace(
+        "spec:", "spec:\n  ingressClassName: other", 1
+    ),
+    "a Gateway of another controller": """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: other}
+spec:
+  gatewayClassName: other
+  listeners:
+  - {name: it, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: web}]}}
+""",
+    "clients are checked": """
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: ClientTrafficPolicy
+metadata: {name: it}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gw}]
+  tls: {clientValidation: {caCertificateRefs: [{kind: Secret, group: '', name: web}]}}
+""",
+    "backends are checked": """
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: Backend
+metadata: {name: it}
+spec:
+  endpoints: [{fqdn: {hostname: a.com, port: 443}}]
+  tls: {caCertificateRefs: [{kind: Secret, group: '', name: web}]}
+""",
+    "backends are shown it, from another namespace": """
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: Backend
+metadata: {name: it, namespace: other}
+spec:
+  endpoints: [{fqdn: {hostname: a.com, port: 443}}]
+  tls: {wellKnownCACertificates: System, clientCertificateRef: {name: web, namespace: default}}
+""",
+    "another controller": INGRESS.replace(
+        "{name: old}",
+        "{name: old, namespace: other, "
+        "annotations: {nginx.ingress.kubernetes.io/auth-tls-secret: default/web}}",
+    ),
+    "the pods of the instance": "part-of",
+}  # fmt: skip
+STRANGERS = {
+    "a route to a Backend of this name": """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: it}
+spec: {rules: [{backendRefs: [{name: web, port: 80}]}]}
+""",
+    "the same name in another namespace": proxy(prefix("/"), tls=TLS).replace(
+        "{name: shop}", "{name: shop, namespace: other}"
+    ),
+    "a namespace that may use it": """
+---
+apiVersion: projectcontour.io/v1
+kind: TLSCertificateDelegation
+metadata: {name: it}
+spec: {delegations: [{secretName: web, targetNamespaces: [other]}]}
+""",
+}
+
+
+@pytest.mark.parametrize("name", [*REFERRERS, *STRANGERS])
+def test_a_certificate_is_in_use_where_its_name_stands_in_any_object(name: str) -> None:
+    text = REFERRERS.get(name) or STRANGERS[name]
+    held = secret("shop.example.com")
+    if text == "part-of":
+        labels = "labels: {app.kubernetes.io/part-of: contour}"
+        text, held = "", held.replace("name: web", f"name: web, {labels}", 1)
+    told = [it for it in found(held + text) if it.startswith("SecretUnused")]
+    assert told == ["SecretUnused Secret default/web"] * (name in STRANGERS)
+
+
 def found(text: str) -> list[str]:
     engine = world.world(SERVICE + text)
     engine.write(tables.ACCEPTANCE_ASSUMED, (), True)  # as if the keys were there
