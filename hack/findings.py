@@ -24,8 +24,9 @@ It reports the errors and warnings that statuses have, what an API server would 
 status tells although it is worth a look. Each finding has a code, a severity (`error`, `warning`,
 `info`), the object to change with file, line and field, and what to do. Codes do not change from
 release to release. The exit code is 0 if nothing is found that
-`--fail-on` asks for (the default is `error`), 1 if something is, and 2 if a path cannot be read or
-no instance runs.
+`--fail-on` asks for (the default is `error`), 1 if something is, and 2 if a path, a file or a
+document cannot be read or no instance runs. A finding that `--severity` hides counts; one that
+`--ignore` leaves out does not, except that of a file that cannot be read.
 
 What it does not do: it compares paths, methods, headers and query parameters to find routes that
 never get a request, but of regular expressions only equal ones. Services without ready endpoints

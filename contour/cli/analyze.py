@@ -21,7 +21,7 @@ from contour.cli import findings, options, output, running, source, waiting
 )  # fmt: skip
 @click.option(
     "--fail-on", type=click.Choice([*SEVERITIES, "never"]), default="error", show_default=True,
-    help="Exit with code 1 if there is a finding of this severity or a worse one.",
+    help="Exit with code 1 if there is a finding of this severity or a worse one, shown or not.",
 )  # fmt: skip
 @click.option(
     "--severity", "least", type=click.Choice(SEVERITIES), default="info", show_default=True,
@@ -45,14 +45,14 @@ def analyze(
     Each PATH is a file, a folder (recursive), or - for standard input. With PATH no instance has to
     run: the manifests are checked offline, and Envoy is assumed to accept them. Beside errors and
     warnings of statuses there are routes that never get a request, certificates for other hosts,
-    guards that plain HTTP passes by, and more. Exit code 1 means findings, 2 that a path cannot be
-    read or that no instance runs.
+    guards that plain HTTP passes by, and more. Exit code 1 means findings, 2 that a path, a file
+    or a document cannot be read, whatever is ignored, or that no instance runs.
     """
-    found = _offline(paths + more, controller_name) if paths + more else running.findings()
-    wanted = SEVERITIES[: SEVERITIES.index(least) + 1]
-    shown = sorted(
-        (it for it in found if it["severity"] in wanted and it["code"] not in ignored), key=order
+    listed, is_unreadable = (
+        _offline(paths + more, controller_name) if paths + more else (running.findings(), False)
     )
+    found = [it for it in listed if it["code"] not in ignored]
+    shown = sorted((it for it in found if _is_at_least(it, least)), key=order)
     match format_:
         case "text":
             click.echo("\n".join(findings.text(shown)))
@@ -63,7 +63,9 @@ def analyze(
                 click.echo(line)
         case _:
             output.document(shown, format_)
-    if fail_on != "never" and any(_is_at_least(it, fail_on) for it in shown):
+    if is_unreadable:
+        sys.exit(2)
+    if fail_on != "never" and any(_is_at_least(it, fail_on) for it in found):
         sys.exit(1)
 
 
@@ -71,11 +73,14 @@ def _is_at_least(found: ShownFinding, severity: Literal["error", "warning", "inf
     return SEVERITIES.index(found["severity"]) <= SEVERITIES.index(severity)
 
 
-def _offline(paths: tuple[str, ...], controller_name: str | None) -> list[ShownFinding]:
+def _offline(
+    paths: tuple[str, ...], controller_name: str | None
+) -> tuple[list[ShownFinding], bool]:
+    """The findings, and whether there is a file or document that cannot be read."""
     from contour.cli import manifestinput
     from contour.inspection.analysis import Analyzer
 
     read = manifestinput.read(paths, controller_name, lenient=False, translates=False)
     analyzer = Analyzer(read.controller.engine, read.controller.board, read.locate)
     with waiting.shown("checking objects"):
-        return [it for it in analyzer.steps() if it is not None]
+        return [it for it in analyzer.steps() if it is not None], read.is_unreadable

@@ -89,6 +89,11 @@ EXITS = [
     (TYPO, ("--fail-on", "never"), 0),
     (TYPO, ("--ignore", "ServiceUnresolvedReference"), 0),
     (GOOD, ("-f", "/nowhere"), 2),
+    ("a: [", (), 2),
+    ("a: [", ("--fail-on", "never"), 2),
+    ("a: [", ("--ignore", "UnreadableFile"), 2),
+    (GOOD + SHADOWED, ("--fail-on", "warning", "--severity", "error"), 1),
+    (GOOD + SHADOWED, ("--fail-on", "warning", "--ignore", "RouteShadowed"), 0),
 ]
 
 
