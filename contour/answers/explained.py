@@ -78,6 +78,8 @@ class Explained(TypedDict):
     backends: list[ShownBackend]
     listener: NotRequired[ShownListener]
     """Absent if nothing listens."""
+    fleets: NotRequired[list[str]]
+    """The names of all fleets, if there is none of the name that was asked for."""
 
 
 def written(fleet: str, request: Request) -> str:

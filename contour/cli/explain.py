@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from contour.answers.subjects import named
-from contour.cli import output, running, source
+from contour.cli import options, output, running, source
 
 if TYPE_CHECKING:
     from contour.answers.explained import Explained, ShownBackend, ShownStep
@@ -83,7 +83,8 @@ def explain(
 
     URL is what a client would ask for, such as https://shop.example.com/cart?item=1. Without --run
     no request is sent: the answer is evaluated from the configuration, as Envoy would read it. Exit
-    code 1 means that the answer to --run is another one, 2 that the request makes no sense or
+    code 1 means that the answer to --run is another one, 2 that the request makes no sense, that
+    there is no such fleet, that a file or document cannot be read (nothing is sent then), or that
     nobody could be asked.
     """
     from contour.answers import explained
@@ -93,17 +94,24 @@ def explain(
         raise click.UsageError("--run sends over HTTP/1.1: it does not go with --http3")
     if is_sent and paths and address is None:
         raise click.UsageError("manifests serve nobody: with -f, --run needs --connect-to")
+    is_here = is_unreadable = False
     if paths:
-        found, is_here = _offline(paths, fleet, request), False
+        found, is_unreadable = _offline(paths, fleet, request)
     else:
         found, is_here = running.explained(explained.written(fleet, request))
-    sent = _sent(found, request, address, is_here=is_here) if is_sent else None
+    if "fleets" in found:
+        raise options.no_fleet(fleet, found["fleets"])
+    sent = (
+        _sent(found, request, address, is_here=is_here) if is_sent and not is_unreadable else None
+    )
     if format_ == "text":
         click.echo("\n".join(_lines(found, every=every)))
         if sent is not None:
             click.echo(f"\nsent to {sent['to']}: {sent['text']}")
     else:
         output.document(found if sent is None else {**found, "sent": sent}, format_)
+    if is_unreadable:
+        sys.exit(2)
     sys.exit(0 if sent is None or sent["agrees"] else 1)
 
 
@@ -140,7 +148,8 @@ def _request(
         raise click.UsageError(str(error)) from None
 
 
-def _offline(paths: tuple[str, ...], fleet: str, request: "Request") -> "Explained":
+def _offline(paths: tuple[str, ...], fleet: str, request: "Request") -> "tuple[Explained, bool]":
+    """The answer by manifests, and whether there is a file or document that cannot be read."""
     from contour.cli import manifestinput
     from contour.inspection.explaining import Explainer
 
@@ -149,11 +158,7 @@ def _offline(paths: tuple[str, ...], fleet: str, request: "Request") -> "Explain
         click.echo(it, err=True)
     controller = found.controller
     explainer = Explainer(controller.engine, controller.board, found.locate)
-    told = explainer.explained(fleet, request)
-    if found.is_unreadable:
-        click.echo("\n".join(_lines(told, every=False)))
-        sys.exit(2)
-    return told
+    return explainer.explained(fleet, request), found.is_unreadable
 
 
 def _lines(found: "Explained", *, every: bool) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Options and arguments of several commands, with the same meaning and help in each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -44,3 +44,9 @@ def state_dir(command: C) -> C:
         show_default="$XDG_RUNTIME_DIR/contour, or contour-UID in the temporary directory",
         help="State directory of the running `contour run`.",
     )(command)  # fmt: skip
+
+
+def no_fleet(name: str, there: Sequence[str]) -> click.UsageError:
+    """The error that `--fleet` names none of the fleets that are there."""
+    shown = ", ".join(there) or "none"
+    return click.UsageError(f"--fleet: there is no fleet {name!r}; there are: {shown}")

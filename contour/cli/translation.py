@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from contour.cli import manifestinput, output, xdsview
+from contour.cli import manifestinput, options, output, xdsview
 from contour.controller import Controller
 from contour.offline import rendering
 from crds import shape
@@ -86,9 +86,7 @@ def _fleet(fleets: rendering.Fleets, wanted: Wanted) -> str:
     names = sorted(fleets.by_name)
     if wanted.fleet is not None:
         if wanted.fleet not in names:
-            there = ", ".join(names) or "none"
-            text = f"--fleet: there is no fleet {wanted.fleet!r}; there are: {there}"
-            raise click.UsageError(text)
+            raise options.no_fleet(wanted.fleet, names)
         return wanted.fleet
     if names and DEFAULT_FLEET not in names:
         click.echo(

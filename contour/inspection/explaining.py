@@ -23,7 +23,7 @@ from crds.gateway.httproute import HTTPRoute
 from crds.ingress import Ingress
 from crds.meta import ObjectRef
 from crds.records import replace
-from dag import listeners, tables
+from dag import fleets, listeners, tables
 from dag.engine.incremental import Engine
 from dag.evaluation import evaluator, places
 from dag.evaluation.requests import Request
@@ -64,6 +64,9 @@ class Explainer:
         listener = trace.listener and self.engine.answer(listeners.listener, trace.listener)
         if listener:
             found["listener"] = {"address": listener.address, "port": listener.bind_port}
+        names = sorted(name for name, it in self.engine.answers(fleets.fleet) if it is not None)
+        if names and fleet not in names:
+            found["fleets"] = names
         return found
 
     def _rows(self, trace: Trace, request: Request) -> Iterator[Row]:

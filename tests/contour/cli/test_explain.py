@@ -296,3 +296,18 @@ def test_what_makes_no_sense_is_told_in_a_line(arguments: tuple[str, ...]) -> No
     result = explain(*arguments)
     assert result.exit_code == 2
     assert "Traceback" not in result.output
+
+
+def test_what_cannot_be_read_changes_the_exit_code_and_not_the_format() -> None:
+    result = explain("http://shop.example.com/cart", "-o", "json", manifests=f"{PROXY}---\na: [")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)["url"] == "http://shop.example.com/cart"
+    assert result.stderr.startswith("error: ")
+
+
+@pytest.mark.parametrize("command", ["explain", "translate"])
+def test_a_fleet_that_is_not_there_is_told_with_those_that_are(command: str) -> None:
+    url = ("http://shop.example.com/cart",) if command == "explain" else ()
+    result = CliRunner().invoke(main, [command, *url, "--fleet", "zz", "-f", "-"], input=PROXY)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "--fleet: there is no fleet 'zz'; there are: contour" in result.stderr
