@@ -18,17 +18,21 @@ second time.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from contour.asking import exchanged
 from contour.asking.troubles import Troubles, words
+from contour.asking.waiting import Waiting
 from contour.envoy.hooks.questions import Question, Reply, Silence
 from contour.hooks import wire
-from contour.hooks.replies import Answer, Failure
+from contour.hooks.replies import Answer, Failure, failure
 from dag import hookservers
 from dag.hookservers import Connection
+
+log = logging.getLogger(__name__)
 
 _MOST_PROBES: Final = 16
 """Questions in flight at once that only find out whether an extension answers."""
@@ -90,10 +94,7 @@ class Conversation:
         self._asked = asked
         self._told = told
         self._questions: dict[bytes, Question] = {}
-        self._urgent: dict[bytes, None] = {}
-        self._later: dict[bytes, None] = {}
-        self._last: dict[bytes, None] = {}
-        """Questions about all clusters, which are asked when all others have been answered."""
+        self._waiting = Waiting()
         self._asking: dict[bytes, _Sent] = {}
         """The one that was asked first comes first."""
         self._second: set[bytes] = set()
@@ -120,7 +121,7 @@ class Conversation:
         """Asks a question; `is_known`: there is an answer from an earlier time."""
         key = question.key
         self._questions[key] = question
-        self._queue(question, is_known=is_known)
+        self._waiting.put(question, is_known=is_known)
         if not is_known:
             self._open.setdefault(key, asyncio.get_running_loop().time())
             if self._away is not None:
@@ -130,9 +131,9 @@ class Conversation:
     def drop(self, key: bytes) -> None:
         """The question is no longer needed."""
         self._questions.pop(key, None)
-        self._open.pop(key, None)
-        self._failing.pop(key, None)
-        self._doubted.pop(key, None)
+        self._waiting.drop(key)
+        for it in (self._open, self._failing, self._doubted):
+            it.pop(key, None)
         self._second.discard(key)
         self._troubles.forget(key)
 
@@ -147,7 +148,7 @@ class Conversation:
         """Asks everything again, first the questions without an answer."""
         self._note_return()
         for question in self._questions.values():
-            self._queue(question, is_known=isinstance(self._told.known(question), Reply))
+            self._waiting.put(question, is_known=isinstance(self._told.known(question), Reply))
         self._waker.set()
 
     def _note_return(self) -> None:
@@ -155,10 +156,6 @@ class Conversation:
         self._missed, self._away = 0, None
         self._troubles.turn()
         self._again(self._failing)
-
-    def _queue(self, question: Question, *, is_known: bool) -> None:
-        known = self._later if is_known else self._urgent
-        (self._last if question.hook == "Translation" else known)[question.key] = None
 
     @property
     def is_open(self) -> bool:
@@ -207,15 +204,15 @@ class Conversation:
         if self._away is not None and not await self._is_back():
             return
         await self._slots.acquire()
-        question = self._next()
-        if question is None:
+        key = self._waiting.take(self._asking)
+        if key is None:
             self._slots.release()
-            if not (self._urgent or self._later):
-                self._waker.clear()  # questions in `_last` wake it when no others are under way
+            self._waker.clear()  # the end of a question that is under way wakes it
             return
-        sent = _Sent(self._now(), self._begin(self._converse(question)))
-        self._asking[question.key] = sent
-        sent.task.add_done_callback(partial(self._conversed, question.key))
+        since = self._now()
+        sent = _Sent(since, self._begin(self._converse(self._questions[key], since)))
+        self._asking[key] = sent
+        sent.task.add_done_callback(partial(self._conversed, key))
 
     def _begin(self, activity: Coroutine[object, object, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(activity)
@@ -230,18 +227,7 @@ class Conversation:
         if (sent := self._asking.get(key)) is not None and sent.task is task:
             del self._asking[key]
         self._slots.release()
-        if self._last and not self._asking:
-            self._waker.set()
-
-    def _next(self) -> Question | None:
-        for waiting in (self._urgent, self._later, self._last):
-            while waiting and not (waiting is self._last and self._asking):
-                key = next(iter(waiting))
-                del waiting[key]
-                question = self._questions.get(key)
-                if question is not None and key not in self._asking:
-                    return question
-        return None
+        self._waker.set()
 
     async def _is_back(self) -> bool:
         """Asks an unavailable extension until it answers; all other questions fail meanwhile. It
@@ -271,9 +257,9 @@ class Conversation:
         self._probes.pop(probe, None)
         if probe.cancelled():
             return
-        reply = probe.result()
-        if isinstance(reply, Failure) and reply.reason in AWAY:
-            self._away = self._away and reply
+        answer = probe.result() if probe.exception() is None else None
+        if isinstance(answer, Failure) and answer.reason in AWAY:
+            self._away = self._away and answer
             return
         if self._away is not None:
             self._note_return()
@@ -309,26 +295,30 @@ class Conversation:
     def _fail_waiting(self) -> None:
         if self._away is None:
             return
-        failed = (*self._urgent, *self._last)
-        self._urgent, self._last = {}, {}
-        for key in failed:
-            question = self._questions.get(key)
-            if question is None:
-                continue
+        for key in self._waiting.take_urgent(self._asking):
+            question = self._questions[key]
             self._failing[key] = None
             if self._told.known(question) is None:
                 self._tell(question, Silence(f"does not answer: {words(self._away)}"))
 
-    async def _converse(self, question: Question) -> None:
-        since = self._now()
-        first = await self._ask(question)
-        if not isinstance(first, Failure) or first.reason not in AWAY:
-            self._hear(since)
-        reply = await self._confirmed(question, first)
+    async def _converse(self, question: Question, since: float) -> None:
+        try:
+            first = await self._ask(question)
+            if not isinstance(first, Failure) or first.reason not in AWAY:
+                self._hear(since)
+            self._finish(question, await self._confirmed(question, first))
+        except Exception as error:
+            if question.key not in self._failing:  # it is repeated; log it once
+                log.exception("the answer of extension %s could not be taken", question.server)
+            why = f"the answer could not be taken: {type(error).__name__}: {error}"
+            self._finish(question, failure("Error", why))
+
+    def _finish(self, question: Question, found: Found | None) -> None:
+        """A question is not under way any more."""
         self._asking.pop(question.key, None)
         self._second.discard(question.key)
-        if reply is not None and self._questions.get(question.key) is question:
-            self._take(question, reply)
+        if found is not None and question.key in self._questions:
+            self._take(question, found)
 
     async def _confirmed(self, question: Question, found: Found) -> Found | None:
         """The reply, if it equals the last one or is given twice; None otherwise."""
@@ -391,7 +381,7 @@ class Conversation:
             if key not in self._asking:
                 question = self._questions[key]
                 is_known = isinstance(self._told.known(question), Reply)
-                self._queue(question, is_known=is_known)
+                self._waiting.put(question, is_known=is_known)
         self._waker.set()
 
 

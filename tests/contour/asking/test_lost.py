@@ -1,4 +1,5 @@
-"""Questions that an extension loses: it hangs while it is asked, and answers only later ones."""
+"""Questions that might get lost: the extension hangs while it is asked, and answers only later
+ones; or what it is asked about is edited away and back meanwhile."""
 
 import asyncio
 from collections import Counter
@@ -45,3 +46,22 @@ async def test_what_is_not_answered_alone_is_asked_twice_and_not_more_often() ->
         of.take(WORLD.root(3, "/new"))
         await of.until(lambda: "/new" in of.paths(3))
         assert asked[world.fqdn(3)] <= 3, "it, a second time, and once to find out"
+
+
+async def test_what_is_edited_away_and_back_while_it_is_asked_is_served() -> None:
+    gate = asyncio.Event()
+
+    async def slow(hook: Hook, body: bytes) -> Any:
+        await gate.wait()
+        return await SHAPES(hook, body)
+
+    async with shaped(SHAPES, timeout=LONG) as of:
+        (server,) = of.servers
+        server.script, asked = slow, of.asked
+        of.take(WORLD.root(3, "/new"))
+        await of.until(lambda: of.asked > asked)
+        of.take(WORLD.root(3, "/other"))
+        of.take(WORLD.root(3, "/new"))
+        gate.set()
+        await of.until_last_is(3, "/new")
+        assert of.is_changed(3)
