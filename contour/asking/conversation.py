@@ -99,7 +99,7 @@ class Conversation:
         """The one that was asked first comes first."""
         self._second: set[bytes] = set()
         """Those of them that are asked a second time, because they were lost the first time."""
-        self._probes: dict[asyncio.Task[Found], None] = {}
+        self._probes: dict[asyncio.Task[Answer | Failure], None] = {}
         self._heard = 0.0
         """When the last answer arrived."""
         self._failing: dict[bytes, None] = {}
@@ -249,11 +249,11 @@ class Conversation:
         question = self._questions[key] = self._questions.pop(key)
         if len(self._probes) >= _MOST_PROBES:
             next(iter(self._probes)).cancel()
-        probe = asyncio.get_running_loop().create_task(self._ask(question))
+        probe = asyncio.get_running_loop().create_task(self._answered(question))
         self._probes[probe] = None
         probe.add_done_callback(partial(self._probed, self._now()))
 
-    def _probed(self, since: float, probe: asyncio.Task[Found]) -> None:
+    def _probed(self, since: float, probe: asyncio.Task[Answer | Failure]) -> None:
         self._probes.pop(probe, None)
         if probe.cancelled():
             return
@@ -329,19 +329,27 @@ class Conversation:
             self._troubles.note_steady(question.key)
             return found
         second = await self._ask(question)
-        if isinstance(second, Failure) or second == found:
+        if isinstance(second, Failure):
             return second
-        self._troubles.note_other(question.key)
+        if second == found:
+            self._troubles.note_steady(question.key)
+            return second
+        if question.key in self._questions:
+            self._troubles.note_other(question.key)
         return None
 
     async def _ask(self, question: Question) -> Found:
-        if self._asked is None:
-            return Failure("Unavailable", self.connection.refusal)
-        found = await self._asked.ask(question.hook, exchanged.encoded(question))
+        found = await self._answered(question)
         if isinstance(found, Failure):
             return found
-        self._troubles.note_remarks(question.key, found.remarks)
+        if question.key in self._questions:
+            self._troubles.note_remarks(question.key, found.remarks)
         return exchanged.reply(question, found)
+
+    async def _answered(self, question: Question) -> Answer | Failure:
+        if self._asked is None:
+            return Failure("Unavailable", self.connection.refusal)
+        return await self._asked.ask(question.hook, exchanged.encoded(question))
 
     def _take(self, question: Question, found: Found) -> None:
         if isinstance(found, Reply):

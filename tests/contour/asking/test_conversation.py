@@ -1,4 +1,5 @@
-"""What an extension is asked, on a clock that takes no time."""
+"""What an extension is asked, on a clock that takes no time: edits, faults and new answers in any
+order come to the same in the end."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -26,6 +27,11 @@ DEADLINE: Final = 5.0
 LATE: Final = 0.3
 PATIENCE: Final = 60.0
 """Seconds of that clock."""
+MOODS: Final = ("prompt", "late", "away", "hangs", "fails", "breaks")
+"""Of the extension."""
+HISTORIES: Final = 150
+STEPS: Final = 40
+NAMES: Final = (*(f"host-{it}" for it in range(6)), "clusters-1", "clusters-2")
 CONNECTION: Final = Connection(nodes.HookServer("shaper", frozenset(), ()))
 
 
@@ -238,3 +244,38 @@ def test_what_is_to_be_asked_once_more_is_not_forgotten_where_the_extension_goes
             await of.until(lambda: of.is_answered("host", "other"))
 
     virtualtime.run(history())
+
+
+@pytest.mark.parametrize("seed", range(HISTORIES))
+def test_after_any_history_everything_is_answered_as_the_extension_answers_now(seed: int) -> None:
+    async def history() -> None:
+        chance = Random(seed)
+        async with told(chance) as of:
+            wanted: set[str] = set()
+            for _ in range(STEPS):
+                step(of, wanted, chance)
+                await asyncio.sleep(chance.choice([0, 0.05, 0.3, 2]))
+            of.extension.mood, of.extension.longest = "prompt", 0.01
+            await of.until(lambda: of.is_answered(*wanted))
+            await of.until(of.is_well)
+
+    virtualtime.run(history())
+
+
+def step(of: Told, wanted: set[str], chance: Random) -> None:
+    """An edit, a fault, or a newer extension, which is connected to again."""
+    match chance.randrange(8):
+        case 0 | 1 | 2:
+            name = chance.choice(NAMES)
+            (of.drop if name in wanted else of.want)(name)
+            wanted ^= {name}
+        case 3:
+            of.extension.mood = chance.choice(MOODS)
+        case 4:
+            of.extension.longest = chance.choice([0.01, 0.4, 3])
+        case 5:
+            name, is_refused = chance.choice(NAMES), chance.random() < 0.5
+            of.conversation.doubt(about(name).key, is_refused=is_refused)
+        case _:
+            of.extension.version += 1
+            of.conversation.again()
