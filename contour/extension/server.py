@@ -26,6 +26,9 @@ MAX_MESSAGE_SIZE = 64 << 20
 """Bytes. The control plane has a bound of its own, which is lower."""
 GRACE = 10.0
 """Seconds that open questions have when the server stops."""
+_MOST_SAID = 2048
+"""Bytes of an error's text. It is sent in a header, where a byte may take three (`%0A`); headers of
+more than 8 KiB are not taken for sure."""
 _HEALTH = "grpc.health.v1.Health"
 _SERVING = b"\x08\x01"
 """The encoded answer of gRPC's health service to a probe, such as Kubernetes' `grpc` probes."""
@@ -123,9 +126,17 @@ def _answering(
         except Exception as error:
             log.exception("%s failed", wire.RPCS[hook])
             code, text = grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}"
-        return await call.abort(code, text)
+        return await call.abort(code, _shortened(text))
 
     return answer
+
+
+def _shortened(text: str) -> str:
+    """A text as far as it can be sent."""
+    body = text.encode(errors="replace")
+    if len(body) <= _MOST_SAID:
+        return body.decode()
+    return body[: _MOST_SAID - 3].decode(errors="ignore") + "…"
 
 
 async def _check(_: bytes, __: aio.ServicerContext[bytes, bytes]) -> bytes:

@@ -11,7 +11,7 @@ import pytest
 from envoy_data_plane.envoy.config.route.v3 import VirtualHost
 
 from contour.extension import Extension, InvalidError, Server, Tls, serving
-from contour.hooks import client
+from contour.hooks import client, replies
 from contour.hooks.replies import Answer, Failure
 from tests.contour.hooks.questions import about_host, host
 from tests.golang import ROOT
@@ -51,6 +51,19 @@ async def test_an_error_of_an_extension_is_told(name: str, message: str) -> None
     async with serving(Renaming()) as address:
         assert await ask(address, name) == Failure("Error", message)
         assert isinstance(await ask(address), Answer), "it goes on"
+
+
+@pytest.mark.parametrize("text", ["x" * 20_000, "é\n" * 20_000, "a\0b" * 9_000, "\ud800" * 9_000])
+async def test_of_a_long_error_the_beginning_is_told(text: str) -> None:
+    class Failing(Extension):
+        async def virtual_host(self, virtual_host: VirtualHost) -> None:
+            raise InvalidError(text)
+
+    async with serving(Failing()) as address:
+        found = await ask(address)
+        begins = replies.failure("Error", f"INVALID_ARGUMENT: {text[:100]}".replace("\ud800", "?"))
+        assert isinstance(found, Failure)
+        assert found.message.startswith(begins.message)
 
 
 async def test_by_tcp() -> None:
