@@ -1,17 +1,19 @@
-"""The tracked queries for patches: their outcome, and the clusters that they add.
+"""The tracked queries for patches: their outcome, and the clusters that they or extensions add.
 
-Elsewhere: patched hosts and clusters (`routing`), listeners (`listening`).
+Elsewhere: patched hosts and clusters of the objects (`routing`), listeners (`listening`).
 """
 
 from collections.abc import Iterator
 
 from contour.envoy import listening, routing
 from contour.envoy.credentials import Pieces
-from contour.envoy.hooks import lists
+from contour.envoy.hooks import lists, passed
+from contour.envoy.hooks.passed import Item
 from contour.envoy.hooks.questions import TemplateKey
 from contour.envoy.patches import applying, layers, places
 from contour.envoy.patches.applying import Patched
 from contour.xds import resources
+from crds.records import replace
 from dag import hosts, listeners, nodes
 from dag.engine.view import Kept, View, query
 from dag.patches import policies, status
@@ -47,24 +49,35 @@ def _of_host(view: View, place: PatchPlace) -> Outcome:
 
 
 def _of_cluster(view: View, place: PatchPlace) -> Outcome:
-    keys = view.bucket(routing.CLUSTERS, place)
-    if keys:
-        each = (view.ask(routing.patched_cluster, it).failures for it in keys)
-        return Outcome(tuple(dict.fromkeys(it for failures in each for it in failures)))
-    if view.count(policies.ADDED, place):
-        return Outcome(view.ask(_added, place).failures)
-    why = f"there is no cluster {place.name!r}; clusters are named NAMESPACE/SERVICE/PORT"
-    return Outcome(missing=why)
+    found = [view.ask(routing.patched_cluster, it) for it in view.bucket(routing.CLUSTERS, place)]
+    if _is_added(view, place):
+        found.append(view.ask(patched_added, place))
+    if not found:
+        why = f"there is no cluster {place.name!r}; clusters are named NAMESPACE/SERVICE/PORT"
+        return Outcome(missing=why)
+    return Outcome(tuple(dict.fromkeys(it for each in found for it in each.failures)))
+
+
+def _is_added(view: View, place: PatchPlace) -> bool:
+    """Whether extensions add a cluster, or patches do and no other has its name."""
+    if _of_extensions(view, place) is not None:
+        return True
+    return bool(view.count(policies.ADDED, place)) and not view.count(routing.CLUSTERS, place)
+
+
+def _of_extensions(view: View, place: PatchPlace) -> bytes | None:
+    """The cluster that extensions add."""
+    return view.read(passed.ADDED_CLUSTERS, Item(place.fleet, place.name))
 
 
 @query
-def _added(view: View, place: PatchPlace) -> Patched:
-    """A cluster that patches make from nothing."""
-    patches = policies.at(view, place)
-    if view.count(routing.CLUSTERS, place):
+def patched_added(view: View, place: PatchPlace) -> Patched:
+    """An added cluster with its patches; asked for only if it has any."""
+    if not _is_added(view, place):
         return Patched()
-    found = applying.applied(places.CLUSTER, b"", patches)
-    misnamed = tuple(_misnamed(place, found, patches))
+    body, patches = _of_extensions(view, place), policies.at(view, place)
+    found = applying.applied(places.CLUSTER, body or b"", patches)
+    misnamed = tuple(_misnamed(place, found, patches)) if body is None else ()
     return Patched((), (*found.failures, *misnamed)) if misnamed else found
 
 
@@ -81,15 +94,21 @@ def _misnamed(
 
 @query
 def added_cluster(view: View, place: PatchPlace) -> Pieces | None:
-    """A cluster that patches add, unless another one has its name."""
-    found = view.ask(_added, place)
-    if not found.layers:
+    """A cluster that extensions or patches add. One answer, since both may add the same name."""
+    body, part = _of_extensions(view, place), None
+    if body is not None:
+        part = replace(lists.part(body, None), origins=passed.authors(view))
+    if policies.at(view, place):
+        for it in view.ask(patched_added, place).layers:
+            part = layers.layered(lists.part(it.body, part), it.policy, part)
+    if part is None:
         return None
-    part: resources.Part | None = None
-    for it in found.layers:
-        part = layers.layered(lists.part(it.body, None), it.policy, part)
     return (resources.Change(resources.Name(resources.CLUSTER, place.name), "", part),)
 
 
-KEPT = (Kept(added_cluster, policies.ADDED),)
+def _place(item: Item) -> PatchPlace:
+    return PatchPlace(item.fleet, "cluster", item.name)
+
+
+KEPT = (Kept(added_cluster, policies.ADDED), Kept(added_cluster, passed.ADDED_CLUSTERS, _place))
 PUBLISHED = (added_cluster,)

@@ -4,7 +4,8 @@ Translation).
 The contract of the hook is one question about all clusters and Secrets of a fleet. Servers remember
 what they were asked about hosts and listeners, so those questions are part of it, too, and it is
 asked again when one of them has been answered. The controller writes the answer as rows, one for
-each cluster and Secret, so that a host depends on its own clusters alone.
+each cluster and Secret, so that a host depends on its own clusters alone. Clusters that extensions
+add are served by `patching`, with their patches.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -20,7 +21,6 @@ from contour.envoy.hooks.lists import Lists
 from contour.envoy.hooks.passed import Item
 from contour.envoy.hooks.questions import Question, Reply, Told, Translated
 from contour.xds import resources
-from crds.records import replace
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
@@ -204,16 +204,6 @@ def _take(server: nodes.HookServer, state: _State, question: Question, body: byt
 
 
 @query
-def added_cluster(view: View, key: Item) -> Pieces | None:
-    """A cluster that extensions have added."""
-    body = view.read(passed.ADDED_CLUSTERS, key)
-    if body is None:
-        return None
-    part = replace(lists.part(body, None), origins=passed.authors(view))
-    return (resources.Change(resources.Name(resources.CLUSTER, key.name), "", part),)
-
-
-@query
 def added_secret(view: View, key: Item) -> Pieces | None:
     """A Secret that extensions have added."""
     row = view.read(passed.ADDED_SECRETS, key)
@@ -276,8 +266,7 @@ def lacking(
 INDEXES = (CLUSTERS, SECRETS)
 KEPT = (
     Kept(questions.translated, extending.FLEETS),
-    Kept(added_cluster, passed.ADDED_CLUSTERS),
     Kept(added_secret, passed.ADDED_SECRETS),
 )
-PUBLISHED = (added_cluster, added_secret, questions.translated)
+PUBLISHED = (added_secret, questions.translated)
 """The last one is for the asker of extensions."""
