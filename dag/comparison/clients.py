@@ -8,7 +8,7 @@ from dag import hosts, nodes
 from dag.comparison import Difference, Harm
 from dag.comparison.effects import shown
 from dag.evaluation import guards
-from dag.evaluation.places import World, client_address
+from dag.evaluation.places import World, client_address, client_traffic
 from dag.gateway import clientports
 from dag.gateway.envoypolicies import clienttls
 
@@ -41,10 +41,16 @@ def opens(
 ) -> bool:
     """Whether clients may pass a guard by another address than before, since it is found in another
     way. `old` and `new`: behind TLS."""
-    one, other = client_address(before, at, old), client_address(after, at, new)
+    one, other = _address(before, at, old), _address(after, at, new)
     if one == other:
         return False
     return (one.fails_closed and not other.fails_closed) or _is_guarded(before, at)
+
+
+def _address(
+    world: World, at: nodes.ListenerKey, host: nodes.SecureHost | None
+) -> nodes.ClientAddress:
+    return client_address(world, client_traffic(world, at, host))
 
 
 def _settings(found: nodes.ClientSettings | None) -> dict[str, object]:

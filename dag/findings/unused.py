@@ -3,10 +3,10 @@ connections that another API takes."""
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any
+from typing import cast
 
 from crds.meta import NamespacedName, ObjectMeta, ObjectRef
 from dag import foreignobjects, hosts, tables
@@ -62,28 +62,30 @@ def _is_for_pods(found: ObjectMeta) -> bool:
     return found.labels.get("app.kubernetes.io/part-of") == "contour"
 
 
-def _texts(found: Any) -> Iterator[str]:
+def _texts(found: object) -> Iterator[str]:
     """All texts of an object, but for its own name and labels, and for names of other kinds."""
     if isinstance(found, str):
         yield found
     elif isinstance(found, ObjectMeta):
         yield from found.annotations.values()
-    elif isinstance(found, Mapping):
-        for it in found.values():
-            yield from _texts(it)
-    elif isinstance(found, tuple | list):
-        for it in found:
-            yield from _texts(it)
     else:
-        model: type = type(found)
-        is_of_other = getattr(found, "kind", "Secret") != "Secret"
-        for name in _fields(model):
-            if not (is_of_other and name == "name"):
-                yield from _texts(getattr(found, name))
+        for it in _parts(found):
+            yield from _texts(it)
+
+
+def _parts(found: object) -> Iterable[object]:
+    if isinstance(found, Mapping):
+        return cast("Mapping[str, object]", found).values()
+    if isinstance(found, tuple | list):
+        return cast("Iterable[object]", found)
+    model = cast("Hashable", type(found))
+    is_of_other = getattr(found, "kind", "Secret") != "Secret"
+    names = (it for it in _fields(model) if not (is_of_other and it == "name"))
+    return (getattr(found, it) for it in names)
 
 
 @cache
-def _fields(model: type) -> tuple[str, ...]:
+def _fields(model: Hashable) -> tuple[str, ...]:
     return tuple(it.name for it in fields(model)) if is_dataclass(model) else ()
 
 
