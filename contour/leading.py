@@ -18,9 +18,9 @@ from contour.envoyreports.reporting import Reporter
 from contour.finalizers import finalizers, wanted
 from contour.fleetstatus import FleetStatus
 from contour.infrastructure.applications import Applications
-from contour.infrastructure.counters import RateLimits, Site
 from contour.infrastructure.desired import Release
 from contour.infrastructure.handedover import HandedOver
+from contour.infrastructure.ratelimitservice import RateLimits, Site
 from contour.infrastructure.term import Infrastructure
 from contour.keysets.shared import Publisher, SharedStore
 from contour.kubernetes.cluster import Cluster

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from contour import packages
-from contour.currency import Currency
 from contour.dashboard import pages as dashboard
 from contour.discovery.following import Following
 from contour.envoyreports import FleetReports, view
 from contour.envoyreports.collector import Collector
 from contour.envoyreports.reporting import Reporter
+from contour.freshness import Freshness
 from contour.instance import Instance
 from contour.kubernetes.cluster import Cluster, Collection
 from contour.leading import Leader
@@ -47,7 +47,7 @@ class Shown:
     reports: Sequence[FleetReports]
     reporter: Reporter
     collector: Collector
-    currency: Currency
+    freshness: Freshness
     shedding: Shedding
     readiness: health.Readiness
     timings: Timings
@@ -96,7 +96,7 @@ def _metrics(of: Shown) -> exposition.Metrics:
             leader.is_leader,
             lambda: of.reporter.is_reporting,
             lambda: len(of.collector.followers),
-            lambda: (not of.currency.lack, of.shedding.shed),
+            lambda: (not of.freshness.lack, of.shedding.shed),
         ),
     )
 

@@ -1,7 +1,7 @@
 """What a replica waits for before it is ready, in words for people."""
 
 from contour.controller import Controller
-from contour.currency import Currency
+from contour.freshness import Freshness
 from contour.kubernetes.cluster import Cluster
 from contour.pages import health
 from contour.xds.server import Server
@@ -13,7 +13,7 @@ def readiness(
     controller: Controller,
     configuration: NamespacedName,
     server: Server,
-    currency: Currency,
+    freshness: Freshness,
 ) -> health.Readiness:
     """The conditions for readiness, in the order in which they become true."""
     return health.Readiness(
@@ -21,7 +21,7 @@ def readiness(
             "cluster": lambda: _unlisted(cluster),
             "configuration": lambda: unconfigured(controller, configuration),
             "xds": lambda: "" if server.ports else "the xDS port is not open yet",
-            "current": lambda: currency.lack,
+            "current": lambda: freshness.lack,
         }
     )
 

@@ -50,7 +50,7 @@ from dag.configuration import settings
 from dag.fleetnames import DEFAULT_FLEET
 from dag.nodes import Endpoint, Listener
 from dag.ports import HostPorts
-from dag.references import counters
+from dag.references import redisaccess
 from showing import signals, writing
 
 XDS_SOCKET = "xds.sock"
@@ -200,7 +200,7 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
         controller.notes.append(resolver.note)
         controller.engine.write(hostrows.IN_USE, (), True)
     controller.engine.write(counting.SOCKET, (), str(directory.socket(counting.SOCKET_NAME)))
-    controller.engine.write(counters.LACKING, (), given.lacking() or None)
+    controller.engine.write(redisaccess.LACKING, (), given.lacking() or None)
     if options.source is not None:
         controller.follow(options.source.name, in_cluster=False)
     if options.controller_name is not None:
@@ -357,7 +357,7 @@ async def _serving(server: Server) -> AsyncGenerator[None]:
 
 def _require_client(controller: Controller) -> None:
     """Raises NotInstalledError if requests are to be counted in a Redis that cannot be asked."""
-    lacking = controller.engine.row(counters.LACKING, ())
+    lacking = controller.engine.row(redisaccess.LACKING, ())
     found = controller.engine.answer(settings.settings, ())
     if lacking is not None and found is not None and found.limit_filters.redis is not None:
         raise errors.NotInstalledError(lacking)

@@ -15,7 +15,7 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 
-from contour import audit, currency, observation, process, readiness
+from contour import audit, freshness, observation, process, readiness
 from contour.asking import answers
 from contour.configfile.source import Source
 from contour.discovery.following import Following
@@ -26,8 +26,8 @@ from contour.envoyreports.reporting import Reporter
 from contour.events import Batch
 from contour.finalizers import wanted
 from contour.fleetstatus import FleetStatus
-from contour.infrastructure.counters import provisioned
 from contour.infrastructure.desired import Release
+from contour.infrastructure.ratelimitservice import provisioned
 from contour.instance import Instance
 from contour.keysets.shared import SharedStore
 from contour.kubernetes.cluster import Cluster
@@ -135,8 +135,8 @@ class Replica:
         self.server = Server(
             (options.address,), tls=options.tls, limits=options.limits, services=services
         )
-        self.currency = _currency(client, self.cluster, options.patience)
-        self.shedding = Shedding(lambda: self.currency.lack, self.server)
+        self.freshness = _freshness(client, self.cluster, options.patience)
+        self.shedding = Shedding(lambda: self.freshness.lack, self.server)
         self.reports: list[FleetReports] = []
         self._turn = asyncio.Lock()  # held by the task that takes a batch
         self.key_sets = SharedStore(client, options.release)
@@ -169,7 +169,7 @@ class Replica:
         self.cluster.hear(self._on_object)
         self.cluster.extension_kinds.on_fault = self._on_extension_kind
         self.readiness = readiness.readiness(
-            self.cluster, self.controller, options.configuration, self.server, self.currency
+            self.cluster, self.controller, options.configuration, self.server, self.freshness
         )
         self.timings = observation.Timings()
         self._listeners = listeners.Listeners(observation.pages(_shown(self)))
@@ -298,11 +298,11 @@ class Replica:
         """The answer to replicas that report to us."""
         peers = (self.options.advertised, *self.collector.addresses)
         is_leader = self.leadership.is_leader()
-        return self.currency.leader_status(is_leader=is_leader, build=BUILD, peers=peers)
+        return self.freshness.leader_status(is_leader=is_leader, build=BUILD, peers=peers)
 
     def _on_leader_status(self, found: LeaderStatus | None) -> None:
         is_comparable = found is not None and found.build == BUILD
-        self.currency.take(found, is_comparable=is_comparable)
+        self.freshness.take(found, is_comparable=is_comparable)
 
     def _on_fleet(self, reports: FleetReports) -> None:
         """Takes a new fleet."""
@@ -343,7 +343,7 @@ def _shown(of: Replica) -> observation.Shown:
         reports=of.reports,
         reporter=of.reporter,
         collector=of.collector,
-        currency=of.currency,
+        freshness=of.freshness,
         shedding=of.shedding,
         readiness=of.readiness,
         timings=of.timings,
@@ -379,11 +379,11 @@ def _leadership(client: Client, options: Options) -> election.Elector | election
     return election.Elector(client, found.lease, timing=found.timing, annotations=told)
 
 
-def _currency(client: Client, cluster: Cluster, patience: float) -> currency.Currency:
-    return currency.Currency(
+def _freshness(client: Client, cluster: Cluster, patience: float) -> freshness.Freshness:
+    return freshness.Freshness(
         patience,
         lambda: client.reach.silence,
-        lambda: currency.positions(cluster.state()),
+        lambda: freshness.positions(cluster.state()),
         asyncio.get_running_loop().time,
     )
 

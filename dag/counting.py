@@ -13,7 +13,7 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import Table, View, query
-from dag.references import counters, secrets, trust
+from dag.references import redisaccess, secrets, trust
 
 FLEET = "ratelimit"
 """The fleet as which rate limit services get their configuration."""
@@ -68,7 +68,7 @@ def obstacle(view: View, _: tuple[()]) -> str:
     """Why no service can be asked, as the end of a sentence; empty if one can."""
     written = view.ask(settings.settings, ()).limit_filters
     if view.read(SOCKET, ()) is not None:
-        lacking = next(counters.missing(view, written.redis, home(view)), None)
+        lacking = next(redisaccess.missing(view, written.redis, home(view)), None)
         return f"the rate limit service is not ready: {lacking[1]}" if lacking else ""
     found = view.read(PROVISIONED, ())
     if found is None or written.service is None:

@@ -22,7 +22,7 @@ from dag.gateway.envoypolicies import trafficlimits
 from dag.problems import Problem
 from dag.problems import configuration as problems
 from dag.problems.places import Place
-from dag.references import counters, secrets, trust
+from dag.references import redisaccess, secrets, trust
 from dag.statuses import PolicyStatus
 
 
@@ -41,7 +41,7 @@ class Wanted:
 class Process:
     """The settings of the rate limit process beside this one."""
 
-    redis: counters.Redis | None = None
+    redis: redisaccess.Redis | None = None
     """None: it counts in memory."""
     pair: nodes.Secret | None = None
     """Its certificate and key; None: it answers on a socket of this machine."""
@@ -65,10 +65,10 @@ def _state(view: View, names: counting.Provisioned, of: Redis | None) -> str:
     """A digest that tells nothing of the password: its key is in the service's own certificate."""
     pair = view.ask(secrets.certificate, names.certificate)
     own = names.certificate.namespace
-    if isinstance(pair, Problem) or next(counters.missing(view, of, own), None) is not None:
+    if isinstance(pair, Problem) or next(redisaccess.missing(view, of, own), None) is not None:
         return ""
     found = hmac.new(pair.key, pair.chain, hashlib.sha256)
-    for it in counters.content(view, of, own) if of is not None else ():
+    for it in redisaccess.content(view, of, own) if of is not None else ():
         found.update(it)
     return found.hexdigest()[:16]
 
@@ -81,7 +81,7 @@ def process(view: View, _: tuple[()]) -> Process | None:
     if view.read(counting.SOCKET, ()) is not None:
         if written is None:
             return Process()
-        found = counters.reached(view, written, counting.home(view))
+        found = redisaccess.reached(view, written, counting.home(view))
         return Process(found) if found is not None else None
     asked, names = view.ask(wanted, ()), view.read(counting.PROVISIONED, ())
     if asked is None or names is None or asked.redis is not None:
@@ -100,7 +100,7 @@ def told(view: View, spec: Place) -> Iterator[Problem]:
     is_one_machine = view.read(tables.HOST_PORTS, ()) is not None
     if is_one_machine or (names is not None and written.service is not None):
         home = names.service.namespace if names is not None else counting.home(view)
-        for field, why in counters.missing(view, written.redis, home):
+        for field, why in redisaccess.missing(view, written.redis, home):
             yield problems.unresolved(at.at("redis").at(field), why)
     for it in view.read(fleets.PROBLEMS, counting.FLEET) or ():
         yield problems.counter_not_provisioned(at.at("service"), it.message, it.is_error)

@@ -14,7 +14,7 @@ from crds import fleetdetails, kinds, schema, workloads
 from crds.gateway.references import ParametersReference
 from crds.raw import Raw
 from crds.sidecars import SOCKETS, Sidecar
-from provisioning import admission, commands, counters, exposure, rendering, rights
+from provisioning import admission, commands, exposure, ratelimitservice, rendering, rights
 from provisioning.installation import (
     ControlPlane,
     Fleet,
@@ -198,7 +198,7 @@ def control_plane(given: ControlPlane) -> list[Document]:
                 given.makes_fleet,
                 rights.Counters(
                     Names(place.namespace, place.suffix).authority,
-                    (place.named(counters.CALLED), place.named(counters.CLIENT)),
+                    (place.named(ratelimitservice.CALLED), place.named(ratelimitservice.CLIENT)),
                 ),
             ),
             "watched": [

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from crds import kinds
 from crds.customresourcedefinition import GATEWAY_CLASSES_CRD
 from crds.raw import Raw
-from provisioning import counters
+from provisioning import ratelimitservice
 from provisioning.secrets import Names
 
 Rule = Raw
@@ -24,7 +24,7 @@ class Counters(NamedTuple):
 
     authority: str = Names().authority
     """The Secret with the authority that signs its certificates."""
-    certificates: tuple[str, ...] = (counters.CALLED, counters.CLIENT)
+    certificates: tuple[str, ...] = (ratelimitservice.CALLED, ratelimitservice.CLIENT)
 
 
 _OF_CONFIGURATIONS = frozenset(

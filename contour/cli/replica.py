@@ -11,8 +11,8 @@ import click
 
 from contour import serve as serving
 from contour.configfile.source import Source
-from contour.infrastructure.counters import Site
 from contour.infrastructure.desired import Release
+from contour.infrastructure.ratelimitservice import Site
 from contour.kubernetes.scope import Scope
 from contour.leading import Counting
 from contour.pages.settings import ListenAddress

@@ -7,10 +7,10 @@ parts that are only in the old answer are removed. `PLAN` is added to the rules 
 from collections.abc import Callable, Iterator
 
 from contour.envoy import (
-    alternatives,
     authenticating,
     credentials,
     extending,
+    http3,
     limits,
     listenershaping,
     listening,
@@ -37,7 +37,7 @@ PLAN = Plan(
         + extending.INDEXES
         + authenticating.INDEXES
         + listening.INDEXES
-        + alternatives.INDEXES
+        + http3.INDEXES
         + limits.INDEXES
         + translating.INDEXES
     ),
@@ -47,7 +47,7 @@ PLAN = Plan(
         + authenticating.KEPT
         + routing.KEPT
         + listening.KEPT
-        + alternatives.KEPT
+        + http3.KEPT
         + monitors.KEPT
         + grpcclients.KEPT
         + limits.KEPT
@@ -61,7 +61,7 @@ PLAN = Plan(
         + extending.PUBLISHED
         + authenticating.PUBLISHED
         + listening.PUBLISHED
-        + alternatives.PUBLISHED
+        + http3.PUBLISHED
         + monitors.PUBLISHED
         + grpcclients.PUBLISHED
         + shaping.PUBLISHED

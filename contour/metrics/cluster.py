@@ -132,14 +132,14 @@ class Replicas:
         is_leader: Callable[[], bool],
         is_reporting: Callable[[], bool],
         reporters: Callable[[], int],
-        currency: Callable[[], tuple[bool, int]] = lambda: (True, 0),
+        freshness: Callable[[], tuple[bool, int]] = lambda: (True, 0),
     ) -> None:
-        """`currency`: whether this replica is as current as the leader, and how many Envoys it has
+        """`freshness`: whether this replica is as current as the leader, and how many Envoys it has
         disconnected when it was not."""
         self._is_leader = is_leader
         self._is_reporting = is_reporting
         self._reporters = reporters
-        self._currency = currency
+        self._freshness = freshness
 
     def __call__(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
@@ -155,7 +155,7 @@ class Replicas:
             "Replicas that report the state of their Envoys to this one.",
             value=self._reporters(),
         )
-        is_current, sent_away = self._currency()
+        is_current, sent_away = self._freshness()
         yield GaugeMetricFamily(
             "contour_replica_outdated",
             "1 if the leader has newer objects, so that this replica is not ready, else 0.",

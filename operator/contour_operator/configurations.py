@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from contour_operator import desired, telling
-from contour_operator.telling import Kind
+from contour_operator import desired, statuses
+from contour_operator.statuses import Kind
 from crds import decode, raw
 from crds.complaints import Complaint
 from crds.contourconfiguration import ContourConfiguration
@@ -139,8 +139,8 @@ class Writer:
     async def write(self, found: Configuration, told: Raw) -> None:
         """Writes the status, unless the stored one is equal."""
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        stamped = telling.stamped(told, found.status, now)
-        if telling.is_stored(stamped, found.status):
+        stamped = statuses.stamped(told, found.status, now)
+        if statuses.is_stored(stamped, found.status):
             return
         body = {
             "apiVersion": RESOURCE.api_version,
@@ -150,8 +150,8 @@ class Writer:
         }
         path = f"{_path(found.owner)}/status"
         await self._client.apply(path, body, field_manager=desired.MAKER, force=True)
-        for it in telling.news(told, found.status):
-            kind = telling.kind_of_event(it, found.status)
+        for it in statuses.news(told, found.status):
+            kind = statuses.kind_of_event(it, found.status)
             self._tell(found, kind, str(it["reason"]), str(it["message"]))
 
     def warn(self, found: Configuration, reason: str, message: str) -> None:

@@ -19,18 +19,18 @@ from contour_operator import (
     children,
     configurations,
     desired,
-    farewell,
+    gatewayfinalizers,
     issuing,
     removal,
-    strays,
-    telling,
+    statuses,
+    strayfleets,
     validation,
 )
 from contour_operator.children import Children
 from contour_operator.configurations import Configuration
 from contour_operator.desired import Release
 from contour_operator.reasons import Reason
-from contour_operator.telling import Observed
+from contour_operator.statuses import Observed
 from contour_operator.trust import Trust
 from crds import raw
 from crds.contourconfiguration import ContourConfiguration
@@ -117,7 +117,7 @@ class Reconciler:
     async def _refuse(self, found: Configuration, reasons: Sequence[Problem]) -> None:
         """Nothing but certificates is made or changed; what there is stays as it is."""
         if not found.has_finalizer:
-            await self._writer.write(found, telling.refused(found.generation, reasons))
+            await self._writer.write(found, statuses.refused(found.generation, reasons))
             return
         failures = await self._renew(found.owner)
         await self._tell(found, [*reasons, *failures])
@@ -175,11 +175,11 @@ class Reconciler:
         kept = {objects.path(it) for it in (*wanted, *issuing.documents(owner))}
         given = [_gives(it) for it in wanted]
         every = dict(self._children.of(children.of(owner)))  # a copy, for pruning changes it
-        stray = strays.strays(every.values(), wanted, configuration)
+        stray = strayfleets.strays(every.values(), wanted, configuration)
         doomed = [it for path, it in every.items() if path not in kept and _is_of_the_operator(it)]
         for child in (*doomed, *stray):
             # A binding stays while the instance removes, by its rights, what it has made.
-            is_needed = _is_for_a_class(child, every) or strays.are_removed_by(
+            is_needed = _is_for_a_class(child, every) or strayfleets.are_removed_by(
                 child, stray, configuration
             )
             if (is_needed and _gives(child) not in given) or _is_going(child):
@@ -199,7 +199,7 @@ class Reconciler:
         if not watched or self._memory.left.get(owner) == state:
             return None
         try:
-            await farewell.leave_gateways(self._client, owner, watched)
+            await gatewayfinalizers.leave_gateways(self._client, owner, watched)
         except problems.FAILURES as error:
             return problems.problem("the finalizers of Gateways", error)
         if deployment is not None and not rollouts.left(deployment):
@@ -220,7 +220,7 @@ class Reconciler:
         return applied.problem
 
     async def _tell(self, found: Configuration, reasons: Sequence[Problem]) -> None:
-        await self._writer.write(found, telling.status(self._observed(found, reasons)))
+        await self._writer.write(found, statuses.status(self._observed(found, reasons)))
 
     def _observed(
         self, found: Configuration, reasons: Sequence[Problem], waits_for: str = ""
@@ -234,7 +234,7 @@ class Reconciler:
             problems=reasons,
             deployment=contours[0] if contours else self._memory.applied.get(found.owner),
             fleets=envoys if desired.is_managed(found.raw) else None,
-            troubles=telling.troubles(found.status),
+            troubles=statuses.troubles(found.status),
             waits_for=waits_for,
         )
 
@@ -253,7 +253,7 @@ class Reconciler:
             left = ""
         if left:
             observed = self._observed(found, (), waits_for=left)
-            await self._writer.write(found, telling.status(observed))
+            await self._writer.write(found, statuses.status(observed))
             raise Requeue(f"waits for the deletion of {left}")
         await self._writer.remove_finalizer(found)
 

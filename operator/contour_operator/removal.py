@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from contour_operator import children, desired, farewell, issuing
+from contour_operator import children, desired, gatewayfinalizers, issuing
 from crds.raw import Raw
 from kube import errors, lease
 from kube.client import Client
@@ -77,8 +77,8 @@ async def _take_leave(
     client: Client, owner: Owner, configuration: Raw, forbidden: list[str]
 ) -> None:
     try:
-        await farewell.leave_gateways(client, owner)
-        await farewell.leave_classes(client, owner, configuration)
+        await gatewayfinalizers.leave_gateways(client, owner)
+        await gatewayfinalizers.leave_classes(client, owner, configuration)
     except errors.Refused as error:
         if error.code != 403:
             raise

@@ -17,7 +17,7 @@ from contour_operator import image as image_of_pod
 from contour_operator.configurations import Configuration
 from contour_operator.definition import Definition
 from contour_operator.reconciling import Reconciler
-from contour_operator.telling import Kind
+from contour_operator.statuses import Kind
 from contour_operator.trust import Trust
 from kube import election, events, leading
 from kube.client import Client

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from contour.controller import Controller
-from contour.envoy import alternatives
+from contour.envoy import http3
 from crds.meta import ObjectRef
 from dag import nodes
 from dag.ports import HostPorts
@@ -108,7 +108,7 @@ def served(it: Controller) -> tuple[bool, str]:
     status = it.board.told[ObjectRef("Gateway", "default", "web")]
     assert isinstance(status, GatewayStatus)
     (message,) = [one.message for one in status.conditions if one.type == "Programmed"]
-    quic = it.engine.answer(alternatives.listener, https_)
+    quic = it.engine.answer(http3.listener, https_)
     return quic is not None, message.partition("; ")[2]
 
 

@@ -263,7 +263,7 @@ async def test_where_all_are_cut_off_all_stay(
             CUTS[cut](replica.way)
         for replica in it.replicas:
             await until(
-                lambda it=replica: it.replica.currency.silence() > 3 * TIMING.renew_deadline,  # type: ignore[misc]
+                lambda it=replica: it.replica.freshness.silence() > 3 * TIMING.renew_deadline,  # type: ignore[misc]
                 "a long silence",
             )
             assert replica.replica.readiness

@@ -9,7 +9,7 @@ from dag import counting, defaults, nodes, ratelimitservice, tables
 from dag.engine.incremental import Engine
 from dag.plan import STATUSES
 from dag.ports import HostPorts
-from dag.references import counters
+from dag.references import redisaccess
 from dag.statuses import ContourStatus
 from tests.dag.gateway.manifests import configuration, gateway, gateway_class, route, service
 from tests.dag.gateway.test_ratelimitfilters import RULE, limited, limits
@@ -279,7 +279,7 @@ def test_on_one_machine_what_redis_lacks_closes_rules_and_is_told() -> None:
 def test_a_machine_that_can_ask_no_redis_closes_rules_and_says_why() -> None:
     found = on_one_machine(asking("{address: 'redis:6379'}", "failClosed: false"), ROUTE)
     assert process(found) is not None
-    found.write(counters.LACKING, (), "a package is missing")
+    found.write(redisaccess.LACKING, (), "a package is missing")
     found.settle()
     assert process(found) is None
     why = "the rate limit service is not ready: a package is missing"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contour.infrastructure import counters
+from contour.infrastructure import ratelimitservice
 from contour.infrastructure.desired import Release
 from contour.keysets import shared, store
 from contour_operator import reconciling
@@ -51,7 +51,7 @@ def of_the_instance(rig: Rig) -> Iterable[Raw]:
     yield shared.described(release, store.digest(source), shared.Fetched(source, '{"keys": []}'))
     for redis in (None, Redis(address="redis:6379")):
         wanted = Wanted(RateLimitService(), redis, "state")
-        yield from counters.documents(release, wanted, counters.Site("10.1.2.3"))
+        yield from ratelimitservice.documents(release, wanted, ratelimitservice.Site("10.1.2.3"))
 
 
 def test_things_go_in_an_order_that_harms_nobody_and_what_waits_is_waited_for(rig: Rig) -> None:

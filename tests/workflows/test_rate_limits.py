@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from contour.infrastructure import counters
+from contour.infrastructure import ratelimitservice
 from tests.pods.images import Image
 from tests.testbed import certificates, ratelimit
 from tests.workflows.instances import Instance, installed, with_file
@@ -164,6 +164,6 @@ def _is_removed(instance: Instance) -> None:
 
 def _made(instance: Instance) -> list[str]:
     """All objects of the service; Secrets go with its ServiceAccount."""
-    mark = f"app.kubernetes.io/managed-by={counters.MAKER}"
-    kinds = (*(it.lower() for it in counters.KINDS), "endpointslice", "secret")
+    mark = f"app.kubernetes.io/managed-by={ratelimitservice.MAKER}"
+    kinds = (*(it.lower() for it in ratelimitservice.KINDS), "endpointslice", "secret")
     return instance.site.objects(kinds, mark)

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from contour.envoy import (
-    alternatives,
     authenticating,
     credentials,
     extending,
+    http3,
     limits,
     listenershaping,
     listening,
@@ -259,7 +259,7 @@ def test_every_answer_is_published_under_the_fleet_of_its_key() -> None:
     found = [it for change in made.engine.settle() for it in outputs.changes(change)]
     assert {fleet for fleet, _ in found} == {world.FLEET}
     modules = (
-        *(alternatives, runtime, credentials, routing, extending, authenticating, limits),
+        *(http3, runtime, credentials, routing, extending, authenticating, limits),
         *(listening, monitors, patching),
         *(grpcclients, shaping, listenershaping, streamshaping, translating),
     )

@@ -50,7 +50,7 @@ class _Lag(NamedTuple):
 
 
 @dataclass(slots=True)
-class Currency:
+class Freshness:
     """Compares what this replica knows with what the leader says."""
 
     patience: float

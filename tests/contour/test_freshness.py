@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from contour.currency import FORGOTTEN, Currency, Position
 from contour.envoyreports.encoding import LeaderStatus
+from contour.freshness import FORGOTTEN, Freshness, Position
 
 SILENCE = 10.0
 """Seconds after which a replica notices that it is cut off."""
@@ -21,10 +21,10 @@ class Here:
     silence: float = 0.0
     known: dict[str, Position] = field(default_factory=dict)
     now: float = 1000.0
-    currency: Currency = field(init=False)
+    freshness: Freshness = field(init=False)
 
     def __post_init__(self) -> None:
-        self.currency = Currency(SILENCE, lambda: self.silence, self.positions, lambda: self.now)
+        self.freshness = Freshness(SILENCE, lambda: self.silence, self.positions, lambda: self.now)
 
     def positions(self) -> Iterator[tuple[str, Position]]:
         yield from self.known.items()
@@ -35,8 +35,8 @@ class Here:
         """The same word every second; what is lacking then."""
         for _ in range(seconds):
             self.now += 1.0
-            self.currency.take(word, is_comparable=is_comparable)
-        return self.currency.lack
+            self.freshness.take(word, is_comparable=is_comparable)
+        return self.freshness.lack
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_a_leader_said_is_forgotten_when_it_falls_silent() -> None:
     here = Here(silence=10.0)
     assert here.hear(CURRENT)
     here.now += FORGOTTEN
-    assert not here.currency.lack
+    assert not here.freshness.lack
 
 
 def told(**events: int) -> LeaderStatus:
@@ -119,5 +119,5 @@ def test_a_leader_speaks_for_itself_while_its_own_api_server_answers(
     is_leader: bool, silence: float, is_current: bool
 ) -> None:
     here = Here(silence, {"Service": Position(5, 10), "Secret": Position(0, 20)})
-    word = here.currency.leader_status(is_leader=is_leader, build="1", peers=("a:1",))
+    word = here.freshness.leader_status(is_leader=is_leader, build="1", peers=("a:1",))
     assert word == LeaderStatus("1", is_current, {"Service": 5}, ("a:1",))

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from contour.infrastructure import counters
-from contour.infrastructure.counters import RateLimits
+from contour.infrastructure import ratelimitservice
 from contour.infrastructure.desired import Release
+from contour.infrastructure.ratelimitservice import RateLimits
 from crds.ratelimitservice import RateLimitService, Redis, RedisTLS
 from crds.workloads import Placement, Resources
 from dag.fleets import FleetProblem
@@ -26,7 +26,7 @@ from tests.testbed.apiserver import RefusedError
 Raw = dict[str, Any]
 
 NAME = "contour-ratelimit"
-SITE = counters.Site("10.1.2.3", 8181)
+SITE = ratelimitservice.Site("10.1.2.3", 8181)
 LEADER = f"{NAME}-leader"
 IN_MEMORY = Wanted(RateLimitService(), None, "now")
 WANTED = Wanted(RateLimitService(), Redis(address="redis.shop:6379"), "now")
@@ -42,7 +42,7 @@ SLICE = "discovery.k8s.io/v1"
 
 def documents(wanted: Wanted = WANTED, suffix: str = "") -> dict[str, Raw]:
     release = Release(Owner("home", "contour"), suffix=suffix)
-    return {it["kind"]: it for it in counters.documents(release, wanted, SITE)}
+    return {it["kind"]: it for it in ratelimitservice.documents(release, wanted, SITE)}
 
 
 def test_its_pods_are_closed_and_only_envoys_reach_them() -> None:
@@ -160,7 +160,7 @@ async def leading(it: Rig, *, may: bool = True, address: str = SITE.address) -> 
         release = Release(Owner(it.namespace, "contour"))
         it.running = RateLimits(
             *(client, release, lambda: it.wanted, it.told.append, lambda: it.is_known),
-            counters.Site(address, SITE.port),
+            ratelimitservice.Site(address, SITE.port),
         )
         task = asyncio.ensure_future(it.running.run())
         try:

@@ -6,7 +6,7 @@ its own, by which the control plane and Envoys identify it, and one that Envoys 
 clients with other certificates of the instance, such as gRPC applications, cannot use it. Both
 Secrets are deleted with its ServiceAccount. Objects are followed only while the service is wanted;
 when it is not, at the beginning of a term and later, all its objects are removed. Elsewhere: its
-settings (`dag.ratelimitservice`), its objects (`provisioning.counters`).
+settings (`dag.ratelimitservice`), its objects (`provisioning.ratelimitservice`).
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from dag.ratelimitservice import Wanted
 from kube import errors
 from kube.client import Client
 from kube.workqueue import BATCH, Requeue, WorkQueue
-from provisioning import counters, identities
+from provisioning import identities, ratelimitservice
 from provisioning.certificates import Subject
 from provisioning.installation import Counter, Place
 from provisioning.keeping import children, objects, ownership, problems
@@ -52,12 +52,12 @@ class Site(NamedTuple):
 
 def provisioned(release: Release) -> counting.Provisioned:
     """The names of the parts of the service."""
-    home, called = release.owner.namespace, release.named(counters.CALLED)
+    home, called = release.owner.namespace, release.named(ratelimitservice.CALLED)
     return counting.Provisioned(
         NamespacedName(home, called),
-        NamespacedName(home, release.named(counters.LEADER)),
+        NamespacedName(home, release.named(ratelimitservice.LEADER)),
         NamespacedName(home, called),
-        NamespacedName(home, release.named(counters.CLIENT)),
+        NamespacedName(home, release.named(ratelimitservice.CLIENT)),
         identities.RATE_LIMIT_SERVICE,
     )
 
@@ -67,15 +67,15 @@ def documents(release: Release, wanted: Wanted, site: Site) -> list[Document]:
     own = Ownership(release.owner, MAKER)
     home = release.owner.namespace
     place = Place(namespace=home, suffix=release.suffix, labels=own.labels)
-    return counters.documents(
+    return ratelimitservice.documents(
         Counter(
             place=place,
             service=wanted.settings,
             redis=wanted.redis,
-            called=release.named(counters.CALLED),
+            called=release.named(ratelimitservice.CALLED),
             client=identities.RATE_LIMIT_CLIENT,
             state=wanted.state,
-            leader=release.named(counters.LEADER),
+            leader=release.named(ratelimitservice.LEADER),
             address=site.address,
             port=site.port,
         )

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from contour_operator import telling
-from contour_operator.telling import Observed
+from contour_operator import statuses
+from contour_operator.statuses import Observed
 from provisioning.keeping.problems import Problem
 
 Raw = dict[str, Any]
@@ -25,7 +25,7 @@ def deployment(**status: Any) -> Raw:
 
 def status_of(found: Observed) -> Raw:
     """What is told, to look into."""
-    return telling.status(found)
+    return statuses.status(found)
 
 
 def told(found: Observed, type_: str) -> tuple[str, str]:
@@ -121,20 +121,20 @@ def test_envoys_are_counted_of_fleets_that_are_managed_only() -> None:
 
 def test_a_condition_keeps_its_time_as_long_as_it_is_as_true() -> None:
     old, new = "2024-01-01T00:00:00Z", "2024-01-02T00:00:00Z"
-    first = telling.stamped(status_of(Observed(generation=1)), {}, old)
-    assert telling.is_stored(first, first)
+    first = statuses.stamped(status_of(Observed(generation=1)), {}, old)
+    assert statuses.is_stored(first, first)
     rolled = status_of(Observed(generation=2, deployment=deployment()))
-    second: Raw = telling.stamped(rolled, first, new)
+    second: Raw = statuses.stamped(rolled, first, new)
     times = {it["type"]: it["lastTransitionTime"] for it in second["conditions"]}
     assert times == {"Provisioned": old, "Progressing": old, "Available": new}
-    assert not telling.is_stored(second, first)
-    assert [it["type"] for it in telling.news(rolled, first)] == ["Progressing", "Available"]
+    assert not statuses.is_stored(second, first)
+    assert [it["type"] for it in statuses.news(rolled, first)] == ["Progressing", "Available"]
 
 
 def test_conditions_of_others_do_not_count() -> None:
-    stored: Raw = telling.stamped(status_of(Observed(generation=1)), {}, "then")
+    stored: Raw = statuses.stamped(status_of(Observed(generation=1)), {}, "then")
     beside = stored | {"conditions": [{"type": "Valid", "status": "True"}, *stored["conditions"]]}
-    assert telling.is_stored(stored, beside)
+    assert statuses.is_stored(stored, beside)
 
 
 @pytest.mark.parametrize(
@@ -167,9 +167,9 @@ def test_what_an_instance_says_of_itself_is_told_where_it_is_not_available(
 
 def test_errors_and_warnings_of_the_instances_own_condition_are_its_troubles() -> None:
     valid = {"type": "Valid", "errors": [{"message": "a"}], "warnings": [{"message": "b"}]}
-    assert telling.troubles({"conditions": [{"type": "Available"}, valid]}) == ["a", "b"]
-    assert telling.troubles({"conditions": [{"type": "Valid", "status": "True"}]}) == []
-    assert telling.troubles({}) == []
+    assert statuses.troubles({"conditions": [{"type": "Available"}, valid]}) == ["a", "b"]
+    assert statuses.troubles({"conditions": [{"type": "Valid", "status": "True"}]}) == []
+    assert statuses.troubles({}) == []
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_beginning_is_no_fault(
 ) -> None:
     stored = {"conditions": [{"type": type_, "status": was}]} if was else {}
     condition: Raw = {"type": type_, "status": status, "reason": reason, "message": ""}
-    assert telling.kind_of_event(condition, stored) == kind
+    assert statuses.kind_of_event(condition, stored) == kind
 
 
 def test_what_is_told_only_does_not_make_an_instance_unprovisioned() -> None:
