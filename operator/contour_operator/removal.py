@@ -3,11 +3,11 @@
 First what clients come in by, then the fleet, then the control plane that could make either anew,
 then what these needed. A stage begins when the one before is really gone. All of it is looked for
 in the cluster and not in what was known of it, and looked for twice: what a control plane has made
-in its last moment is found the second time. What is gone already is as good as removed. A fleet
-that was handed over to its users stays; the key sets and the rate limit service of an instance
-never do. When no replica is left, the finalizers go that none of them has taken off Gateways and
-GatewayClasses, and then the Lease. It has no such labels, since the replicas make it themselves: it
-goes by its name, unless somebody else holds it.
+in its last moment is found the second time. What is gone already is as good as removed. Fleets that
+were handed over to their users stay; without `networkPublishing` that is the shared fleet. The key
+sets and the rate limit service of an instance never do. When no replica is left, the finalizers go
+that none of them has taken off Gateways and GatewayClasses, and then the Lease. It has no such
+labels, since the replicas make it themselves: it goes by its name, unless somebody else holds it.
 """
 
 from collections.abc import Sequence
@@ -28,6 +28,12 @@ from provisioning.templating import Document
 class _Stage(NamedTuple):
     kinds: tuple[str, ...]
     is_of_the_fleet: bool = False
+
+    def includes(self, child: Raw, configuration: Raw) -> bool:
+        """Whether an object of one of these kinds is removed in it."""
+        if not children.is_of_a_fleet(child):
+            return not self.is_of_the_fleet
+        return self.is_of_the_fleet and desired.owns(child, configuration)
 
 
 _STAGES = (
@@ -58,12 +64,12 @@ async def remove(client: Client, owner: Owner, configuration: Raw) -> str:
 
     Raises Forbidden if only a missing right stands in the way, and other request errors.
     """
-    with_fleets, forbidden = desired.owns_fleets(configuration), list[str]()
+    forbidden: list[str] = []
     for _ in range(2):
         for stage in _STAGES:
-            if stage.is_of_the_fleet and not with_fleets:
+            if stage.is_of_the_fleet and not desired.owns_fleets(configuration):
                 continue
-            left = await _clear(client, owner, stage, forbidden)
+            left = await _clear(client, owner, configuration, stage, forbidden)
             if left:
                 return ", ".join(map(objects.described, left))
     await _take_leave(client, owner, configuration, forbidden)
@@ -117,13 +123,15 @@ def _is_held_by_others(found: Document, now: datetime) -> bool:
 
 
 async def _clear(
-    client: Client, owner: Owner, stage: _Stage, forbidden: list[str]
+    client: Client, owner: Owner, configuration: Raw, stage: _Stage, forbidden: list[str]
 ) -> Sequence[Document]:
     """Deletes the objects of a stage; returns those that are not gone yet."""
     left: list[Document] = []
     for kind in stage.kinds:
         try:
-            for it in await _present(client, owner, kind, stage.is_of_the_fleet):
+            for it in await _present(client, owner, kind):
+                if not stage.includes(it, configuration):
+                    continue
                 child = it | {"kind": kind}
                 await _delete(client, child)
                 left.append(child)
@@ -143,13 +151,11 @@ async def _delete(client: Client, present: Document) -> None:
     await objects.delete(client, present, "Foreground" if is_workload else "Background")
 
 
-async def _present(
-    client: Client, owner: Owner, kind: str, is_of_the_fleet: bool
-) -> Sequence[Document]:
+async def _present(client: Client, owner: Owner, kind: str) -> Sequence[Document]:
     if kind == "Secret":
         named = [await objects.read(client, it) for it in issuing.documents(owner)]
         own = desired.ownership(owner)
         return [it for it in named if it is not None and own.owns(it)]
     params = {"labelSelector": ownership.selector(owner.labels)}
     found = await client.list_page(RESOURCES[kind].path(), params)
-    return [it for it in found.get("items") or () if children.is_of_a_fleet(it) is is_of_the_fleet]
+    return found.get("items") or ()

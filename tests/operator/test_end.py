@@ -13,6 +13,7 @@ from contour_operator import reconciling
 from crds.ratelimitservice import RateLimitService, Redis
 from dag.nodes import RemoteJwks
 from dag.ratelimitservice import Wanted
+from provisioning.keeping import ownership
 from provisioning.keeping.ownership import Owner
 from tests.operator import inprocess
 from tests.operator.operators import Rig, lease
@@ -26,12 +27,17 @@ Raw = dict[str, Any]
 MANAGED = {"networkPublishing": {"type": "ClusterIPService"}}
 
 
-def fleet(rig: Rig) -> Iterable[Raw]:
-    """A Service and a DaemonSet that an instance has made for its configuration."""
+OF_A_GATEWAY = {ownership.GATEWAY: "gw"}
+
+
+def fleet(rig: Rig, more: Raw | None = None) -> Iterable[Raw]:
+    """A Service and a DaemonSet that an instance has made for its configuration, with more
+    labels."""
     labels = {
         "projectcontour.io/owning-configuration-name": "contour",
         "projectcontour.io/owning-configuration-namespace": rig.namespace,
         "app.kubernetes.io/managed-by": "contour",
+        **(more or {}),
     }
     metadata = {"name": "envoy", "namespace": rig.namespace, "labels": labels}
     pod = {
@@ -80,10 +86,20 @@ def test_things_go_in_an_order_that_harms_nobody_and_what_waits_is_waited_for(ri
     ]
 
 
-def test_a_fleet_that_was_handed_over_outlives_its_instance(operated: Rig) -> None:
-    operated.configure(envoy=MANAGED | {"managed": False})
+@pytest.mark.parametrize(
+    ("envoy", "labels"),
+    [
+        pytest.param(MANAGED | {"managed": False}, {}, id="not managed"),
+        pytest.param(MANAGED | {"managed": False}, OF_A_GATEWAY, id="not managed, of a Gateway"),
+        pytest.param({}, {}, id="not published"),
+    ],
+)
+def test_a_fleet_that_was_handed_over_outlives_its_instance(
+    operated: Rig, envoy: Raw, labels: Raw
+) -> None:
+    operated.configure(envoy=envoy)
     operated.until_provisioned()
-    made = [operated.cluster.create(it) for it in fleet(operated)]
+    made = [operated.cluster.create(it) for it in fleet(operated, labels)]
     operated.cluster.delete(operated.configuration())
     operated.until(lambda: operated.is_gone(operated.configuration()))
     assert {kind for kind, _, _ in operated.children()} == {"DaemonSet", "Service"}
@@ -105,7 +121,7 @@ def test_a_fleet_of_a_gateway_goes_that_its_envoyproxy_published(operated: Rig) 
     """The configuration does not publish one."""
     operated.configure()
     operated.until_provisioned()
-    for it in fleet(operated):
+    for it in fleet(operated, OF_A_GATEWAY):
         operated.cluster.create(it)
     operated.cluster.delete(operated.configuration())
     operated.until(lambda: operated.is_gone(operated.configuration()))
