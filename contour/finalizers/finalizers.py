@@ -5,7 +5,8 @@ all objects that depended on it say so, or after a while. A write is a merge pat
 resourceVersion of what it was made from, so that no finalizer of others is lost. Nothing depends on
 a finalizer being there: who dies between two steps leaves what the next leader puts right. It knows
 what the instance has put on classes that are not its own any more by the field manager, for the
-finalizer of a class is that of every implementation of the Gateway API.
+finalizer of a class is that of every implementation of the Gateway API. What a process has needed
+itself it knows without that: another instance or a restored backup may have put it there.
 """
 
 import asyncio
@@ -22,8 +23,6 @@ from kube.workqueue import BATCH, Requeue, WorkQueue
 
 log = logging.getLogger(__name__)
 
-EARLIER = "contour"
-"""The field manager of every instance of release 0.1."""
 LONGEST_FAREWELL = 5.0  # seconds that statuses may take; they are told to others, and not to it
 
 
@@ -69,7 +68,8 @@ class Finalizers:
         self._client = client
         self._sources = sources
         self._queue: WorkQueue[ObjectRef] | None = None
-        self._held: set[ObjectRef] = set()  # wanted by this process
+        self._held: set[ObjectRef] = set()
+        """Those that had to have one in the life of this process, whoever has put it there."""
 
     def notice(self, subjects: Iterable[ObjectRef]) -> None:
         """Takes objects that have changed, or whose status has."""
@@ -114,12 +114,11 @@ class Finalizers:
         return is_wanted
 
     def _is_left_behind(self, subject: ObjectRef, known: Known) -> bool:
-        """Whether this instance has put its finalizer there, and nobody needs it any more."""
+        """Whether this instance has put its finalizer there or needed it, and nobody does any
+        more."""
         own = self._sources.finalizer(subject.kind)
-        is_ours = (own, self._sources.manager) in known.managers or (
-            subject in self._held and (own, EARLIER) in known.managers
-        )
-        return is_ours and not self._sources.is_served(subject)
+        is_ours = (own, self._sources.manager) in known.managers
+        return (is_ours or subject in self._held) and not self._sources.is_served(subject)
 
     async def _farewell(self) -> None:
         try:
