@@ -2,8 +2,9 @@
 
 Nothing else of such a fleet is for us to keep. But the control plane trusts nobody whom the
 authority of the instance has not certified, so its Envoys would be locked out within 90 days. A
-fleet was ours if its ServiceAccount has our labels. It is looked at every ten minutes, for its
-certificate grows old, and nothing tells of that.
+fleet was ours if its ServiceAccount has our labels, and so is its certificate if the Secret has
+them: one that its users have taken over or removed is theirs to care for. It is looked at every ten
+minutes, for it grows old, and nothing tells of that.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +18,11 @@ from dag.fleets import Fleet, FleetProblem
 from kube import errors
 from kube.client import Client
 from kube.workqueue import Requeue, WorkQueue
+from provisioning import secrets
 from provisioning.keeping import objects, problems
 from provisioning.keeping.applying import Applier
 from provisioning.keeping.problems import Problem
+from provisioning.templating import Document
 
 
 class Instance(Protocol):
@@ -79,16 +82,24 @@ class HandedOver:
 
     async def _renew(self, gateway: NamespacedName, fleet: Fleet) -> Problem | None:
         where = desired.called(self._release, fleet)
-        account = {"kind": "ServiceAccount", "metadata": where._asdict()}
         try:
-            present = await objects.read(self._client, account)
+            account = await self._own("ServiceAccount", where)
         except errors.Refused as error:
             if error.code == 403:
                 return None  # where nothing may be looked at, nothing was made
             raise
-        if present is None or not self._release.ownership.owns(present):
+        if account is None:
             return None
         try:
-            return await self._certificates.renew(gateway, fleet, {})
+            stored = await self._own("Secret", where)
+            if stored is None:
+                return None
+            present = {secrets.SECRETS.path(*where): stored}
+            return await self._certificates.renew(gateway, fleet, present)
         except problems.FAILURES as error:
             return problems.problem("its certificate", error)
+
+    async def _own(self, kind: str, where: NamespacedName) -> Document | None:
+        """An object of a fleet, if there is one that is ours."""
+        found = await objects.read(self._client, {"kind": kind, "metadata": where._asdict()})
+        return found if found is not None and self._release.ownership.owns(found) else None

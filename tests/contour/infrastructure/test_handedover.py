@@ -68,6 +68,24 @@ async def test_what_it_is_that_keeps_it_from_being_renewed_is_told(rig: Rig) -> 
     assert problem.message.startswith("no Secret contour-authority")
 
 
+@pytest.mark.parametrize("is_removed", [False, True])
+async def test_a_certificate_that_its_users_have_taken_over_is_left_to_them(
+    rig: Rig, is_removed: bool
+) -> None:
+    await rig.live(rig.own, kept(rig.own))
+    _grow_old(rig)
+    secret = rig.made(rig.own)["Secret"]
+    if is_removed:
+        rig.cluster.delete(secret)
+    else:
+        unlabelled = {"metadata": {"labels": None}}
+        rig.cluster.ask("PATCH", rig.cluster.path(secret), unlabelled, MEDIA["merge"])
+    before = rig.made(rig.own).get("Secret")
+    instance = await _term(rig, replace(rig.own, is_managed=False))
+    assert instance.told == {"it": []}
+    assert rig.made(rig.own).get("Secret") == before
+
+
 async def test_nothing_is_made_where_there_is_no_fleet_or_it_is_kept(rig: Rig) -> None:
     await _term(rig, replace(rig.own, is_managed=False))
     assert rig.made(rig.own) == {}
