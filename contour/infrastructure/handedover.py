@@ -45,21 +45,26 @@ class HandedOver:
         self._release = release
         self._instance = instance
         self._certificates = Certificates(client, release, Applier(client, desired.MAKER))
-        self._queue = WorkQueue[str]()
+        self._queue: WorkQueue[str] | None = None
         self._known: frozenset[str] = frozenset()
 
     def notice(self) -> None:
         """Other fleets may be handed over now."""
+        if self._queue is None:
+            return
         before, self._known = self._known, frozenset(filter(self._gateway, self._instance.fleets()))
         for it in self._known - before:
             self._queue.add(it)
 
     async def run(self) -> None:
         """For one term, until it is cancelled."""
-        self._queue = WorkQueue[str]()
+        self._queue = queue = WorkQueue[str]()
         self._known = frozenset()
-        self.notice()
-        await self._queue.run(self._reconcile)
+        try:
+            self.notice()
+            await queue.run(self._reconcile)
+        finally:
+            self._queue = None
 
     def _gateway(self, name: str) -> NamespacedName | None:
         """Whose fleet it is; None if it is not handed over, or shared: that one's certificate is

@@ -33,8 +33,10 @@ class Instance:
 
     wanted: Mapping[str, Fleet]
     told: dict[str, Sequence[FleetProblem]] = field(default_factory=dict)
+    asked: int = 0
 
     def fleets(self) -> Mapping[str, Fleet]:
+        self.asked += 1
         return self.wanted
 
     def tell(self, fleet: str, found: Sequence[FleetProblem]) -> None:
@@ -93,6 +95,17 @@ async def test_nothing_is_made_where_there_is_no_fleet_or_it_is_kept(rig: Rig) -
     assert instance.told == {}
 
 
+async def test_a_replica_that_does_not_lead_looks_for_no_fleets(rig: Rig) -> None:
+    instance = Instance({"it": replace(rig.own, is_managed=False)})
+    async with Client(kubeconfig.Kubeconfig(rig.config)) as client:
+        handed_over = HandedOver(client, rig.release, instance)
+        for _ in range(2):
+            asked = instance.asked
+            handed_over.notice()
+            assert instance.asked == asked
+            await _lead(handed_over, instance)
+
+
 def _grow_old(rig: Rig) -> datetime:
     """When the certificate of the fleet has ended: one that is due is kept while the authority is
     as new as here."""
@@ -112,14 +125,18 @@ async def _term(rig: Rig, fleet: Fleet, *, is_told: bool = True) -> Instance:
     """A leader, until it has told of the fleet, or has had the time to."""
     instance = Instance({"it": fleet})
     async with Client(kubeconfig.Kubeconfig(rig.config)) as client:
-        running = asyncio.ensure_future(HandedOver(client, rig.release, instance).run())
-        try:
-            async with asyncio.timeout(PATIENCE if is_told else 0.2):
-                while not instance.told:
-                    await asyncio.sleep(0.02)
-        except TimeoutError:
-            assert not is_told
-        finally:
-            running.cancel()
-            await asyncio.wait([running])
+        await _lead(HandedOver(client, rig.release, instance), instance, is_told=is_told)
     return instance
+
+
+async def _lead(handed_over: HandedOver, instance: Instance, *, is_told: bool = True) -> None:
+    running = asyncio.ensure_future(handed_over.run())
+    try:
+        async with asyncio.timeout(PATIENCE if is_told else 0.2):
+            while not instance.told:
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        assert not is_told
+    finally:
+        running.cancel()
+        await asyncio.wait([running])
