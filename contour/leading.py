@@ -233,17 +233,13 @@ class Leader:
             manager=wanted.manager(self._configuration),
             is_serving=self._is_serving,
             is_wanted=partial(wanted.is_wanted, engine),
-            is_served=lambda it: wanted.is_served(engine, it, self._finalizers),
+            is_served=lambda it: wanted.is_served(engine, it, cluster.finalizers),
             known=cluster.known,
             everything=lambda: cluster.subjects(wanted.KINDS),
             concerned=partial(wanted.concerned, engine),
             resource=cluster.resource,
             told=self.writer.drained,
         )
-
-    def _finalizers(self, subject: ObjectRef) -> tuple[str, ...]:
-        known = self._parts.cluster.known(subject)
-        return known.finalizers if known is not None else ()
 
     def _is_serving(self) -> bool:
         """Whether everything has been read and is served."""

@@ -44,11 +44,9 @@ def is_served(
     engine: Engine, subject: ObjectRef, finalizers_of: Callable[[ObjectRef], Iterable[str]]
 ) -> bool:
     """Whether an instance serves a Gateway of this class, or has not left it yet."""
-    every = engine.rows(tables.GATEWAYS)
-    gateways = [key for key, it in every if it.spec.gateway_class_name == subject.name]
     return any(
         finalizers.is_of_an_instance(it)
-        for key in gateways
+        for key in engine.bucket(selection.EVERY_GATEWAY, subject.name)
         for it in finalizers_of(ObjectRef("Gateway", *key))
     )
 

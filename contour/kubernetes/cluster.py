@@ -112,6 +112,10 @@ class Cluster:
         """The versions and the status of an object, as last seen."""
         return self._objects.statuses.known(ref)
 
+    def finalizers(self, ref: ObjectRef) -> tuple[str, ...]:
+        """The finalizers of an object, as last seen."""
+        return self._objects.statuses.finalizers(ref)
+
     def uid(self, ref: ObjectRef) -> str:
         """The uid of an object of any kind, as last seen; empty if it does not exist."""
         return self._objects.uid(ref)

@@ -61,6 +61,12 @@ class Statuses:
             return None
         return ObservedObject(*found[:3], orjson.loads(found.status), *found[4:])
 
+    def finalizers(self, ref: ObjectRef) -> tuple[str, ...]:
+        """The finalizers of the object as last seen, without a look at its status; none if it does
+        not exist."""
+        found = self._stored.get(ref)
+        return found.finalizers if found is not None else ()
+
     def of(self, kinds: frozenset[str]) -> list[ObjectRef]:
         """Every existing object of these kinds."""
         return [it for it in self._stored if it.kind in kinds]

@@ -72,6 +72,14 @@ def test_a_class_is_served_while_an_instance_has_its_finalizer_on_a_gateway_of_i
     assert not wanted.is_served(it, ObjectRef("GatewayClass", "", "other"), found.__getitem__)
 
 
+def test_gateways_of_other_classes_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_another = gateway("b").replace("gatewayClassName: contour", "gatewayClassName: other")
+    it = world(gateway_class() + leaving(gateway("a")) + of_another)
+    monkeypatch.delattr(Engine, "rows")
+    found = {ObjectRef("Gateway", "default", "a"): ["gateway.projectcontour.io/other.contour"]}
+    assert wanted.is_served(it, CLASS, found.__getitem__)
+
+
 def test_a_gateway_concerns_the_classes_and_other_kinds_concern_nobody() -> None:
     it = world(gateway_class() + gateway("a"))
     assert set(wanted.concerned(it, ObjectRef("Gateway", "default", "a"))) == {

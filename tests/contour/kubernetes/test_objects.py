@@ -81,6 +81,7 @@ def test_a_status_may_change_and_is_known() -> None:
     assert heard == [A, A]
     lose(objects)
     assert objects.statuses.known(A) is None
+    assert objects.statuses.finalizers(A) == ()
     assert len(objects.statuses) == 0
 
 
@@ -92,6 +93,7 @@ def test_finalizers_and_a_deletion_are_known_and_no_news_for_the_rules() -> None
     known = objects.statuses.known(A)
     assert known is not None
     assert (known.finalizers, known.is_deleted) == (("a.example/b",), False)
+    assert objects.statuses.finalizers(A) == known.finalizers
     leaving = proxy(finalizers=["a.example/b"], deletionTimestamp="2026-01-01T00:00:00Z")
     assert told(see(objects, leaving)) == [("a", "uid of a")]
     known = objects.statuses.known(A)
