@@ -69,10 +69,10 @@ def grpc_application(namespace: str) -> Subject:
 def renewed(held: Holdings, want: Wanted, now: datetime) -> Holdings:
     """The certificates to hold from now on; unchanged if nothing is due."""
     trusted = _trusted(held.authorities, now)
-    signer = _signer(trusted, now)
+    signer = _signer(trusted, now) or _able_to_sign(trusted, now)[-1]
     leaves = {
         name: _leaf(held.leaves.get(name), subject, trusted, now)
-        or certificates.leaf(signer or _newest_with_key(trusted), subject, want.lifetime, now)
+        or certificates.leaf(signer, subject, want.lifetime, now)
         for name, subject in want.subjects.items()
     }
     return Holdings(tuple(_needed(trusted, leaves.values(), now)), leaves)
@@ -85,11 +85,12 @@ def joined(
 
     It is unchanged if nothing is due. Authorities are renewed elsewhere, and in time.
     """
-    trusted = tuple(_valid(authorities, now))
-    if not any(it.key is not None for it in trusted):
+    trusted = tuple(_unexpired(authorities, now))
+    signers = _able_to_sign(trusted, now)
+    if not signers:
         return None
     return _leaf(held, subject, trusted, now) or certificates.leaf(
-        _signer(trusted, now) or _newest_with_key(trusted),
+        _signer(trusted, now) or signers[-1],
         subject,
         LONGEST_LEAF_LIFETIME,
         now,
@@ -109,18 +110,23 @@ def due(held: Holdings) -> datetime:
 
 
 def _trusted(authorities: Iterable[Authority], now: datetime) -> tuple[Authority, ...]:
-    """Those of before that are valid, oldest first, and a new one when that is due."""
-    found = _valid(authorities, now)
-    with_key = [it for it in found if it.key is not None]
-    if not with_key or _renewal(with_key[-1].certificate) <= now:
-        found.append(certificates.authority(now))
+    """Those of before that have not expired, oldest first, and a new one when that is due."""
+    found = _unexpired(authorities, now)
+    signers = _able_to_sign(found, now)
+    if not signers or _renewal(signers[-1].certificate) <= now:
+        found = _unexpired([*found, certificates.authority(now)], now)
     return tuple(found)
 
 
-def _valid(authorities: Iterable[Authority], now: datetime) -> list[Authority]:
-    """Oldest first. One that is not valid yet was made by a clock that was ahead."""
-    valid = (it for it in authorities if _is_valid(it.certificate, now))
-    return sorted(valid, key=lambda it: it.certificate.not_valid_before_utc)
+def _unexpired(authorities: Iterable[Authority], now: datetime) -> list[Authority]:
+    """Oldest first. One that is not valid yet stays trusted: the clock of whoever made it was
+    ahead, or ours is behind, and then all others rely on it."""
+    found = (it for it in authorities if now < it.certificate.not_valid_after_utc)
+    return sorted(found, key=lambda it: it.certificate.not_valid_before_utc)
+
+
+def _able_to_sign(trusted: Iterable[Authority], now: datetime) -> list[Authority]:
+    return [it for it in trusted if it.key is not None and _is_valid(it.certificate, now)]
 
 
 def _is_valid(certificate: x509.Certificate, now: datetime) -> bool:
@@ -129,12 +135,8 @@ def _is_valid(certificate: x509.Certificate, now: datetime) -> bool:
 
 def _signer(trusted: Iterable[Authority], now: datetime) -> Authority | None:
     """The newest authority that has reached every pod; None if none has."""
-    known = [it for it in trusted if it.key is not None and _is_spread(it.certificate, now)]
+    known = [it for it in _able_to_sign(trusted, now) if _is_spread(it.certificate, now)]
     return known[-1] if known else None
-
-
-def _newest_with_key(trusted: Iterable[Authority]) -> Authority:
-    return [it for it in trusted if it.key is not None][-1]
 
 
 def _leaf(

@@ -70,8 +70,8 @@ class Authorities:
     def missing(self) -> Problem:
         """What is told where there is none."""
         message = (
-            f"no Secret {self._name} with an authority that the control plane trusts and that "
-            "could sign its certificate"
+            f"no Secret {self._name} with an authority that the control plane trusts, that is "
+            "valid by its clock, and that could sign its certificate"
         )
         return Problem(Reason.NO_AUTHORITY, message)
 

@@ -129,14 +129,28 @@ def test_what_a_clock_that_was_ahead_has_made_is_made_anew(
     first = held(-30 * DAY)
     ahead = rotation.renewed(first, WANT, NOW + days * DAY)
     found = rotation.renewed(ahead, WANT, NOW)
-    every = [it.certificate for it in found.authorities]
-    every += [it.certificate for it in found.leaves.values()]
-    assert all(it.not_valid_before_utc <= NOW for it in every)
+    assert all(it.certificate.not_valid_before_utc <= NOW for it in found.leaves.values())
+    assert {it for it in found.authorities if it.certificate.not_valid_before_utc > NOW} == set(
+        () if keeps_authority else ahead.authorities
+    )
     assert (found.authorities == first.authorities) is keeps_authority
     assert rotation.renewed(found, WANT, NOW + DAY) == found
     fleet = WANT.subjects["envoy"]
     early = ahead.leaves["envoy"]
     assert rotation.joined(ahead.authorities, early, fleet, NOW) != early
+
+
+def test_a_clock_that_is_behind_distrusts_nothing_and_signs_with_what_is_valid_by_it() -> None:
+    """Its peers, whose clocks are right, have certificates of the authority that it doubts."""
+    first = held()
+    behind = NOW - timedelta(hours=3)
+    found = rotation.renewed(first, WANT, behind)
+    assert all(_is_trusted(it, found) for it in first.leaves.values())
+    assert _signers(found) == set(found.authorities) - set(first.authorities)
+    assert rotation.renewed(found, WANT, behind + timedelta(minutes=30)) == found
+    corrected = rotation.renewed(found, WANT, NOW + rotation.SPREAD)
+    assert _signers(corrected) == set(first.authorities)
+    assert rotation.joined(first.authorities, None, WANT.subjects["envoy"], behind) is None
 
 
 def _signers(found: Holdings) -> set[Authority]:
