@@ -42,7 +42,7 @@ def gather(directory: Path, into: Archive, progress: Callable[[str], None]) -> N
         into.lacks("Envoy", error)
     for name in _LOGS:
         try:
-            into.log(f"logs/{name}", _tail(directory / name))
+            into.log(f"logs/{name}", tail(directory / name))
         except FileNotFoundError:
             pass
         except OSError as error:
@@ -93,8 +93,13 @@ def _files(paths: list[Path]) -> Iterator[tuple[Path, ManifestSource]]:
         yield Path(str(it)), it
 
 
-def _tail(path: Path) -> str:
+def tail(path: Path) -> str:
+    """The last lines of a log. Half a line could not be redacted: nobody can tell what it is."""
     with path.open("rb") as opened:
-        opened.seek(0, os.SEEK_END)
-        opened.seek(max(0, opened.tell() - LONGEST))
+        size = opened.seek(0, os.SEEK_END)
+        if size > LONGEST:
+            opened.seek(size - LONGEST - 1)
+            opened.readline()
+        else:
+            opened.seek(0)
         return opened.read().decode(errors="replace")

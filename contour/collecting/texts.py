@@ -6,6 +6,8 @@ Every pattern reads a text in one pass, since logs contain what strangers send.
 
 import json
 import re
+from bisect import bisect_left
+from itertools import accumulate
 
 REDACTED = "[redacted]"
 
@@ -44,14 +46,42 @@ def text(found: str) -> str:
 
 def log(found: str) -> str:
     """A redacted log, also without the query strings of requests."""
-    return text("\n".join(map(_without_queries, found.split("\n"))))
+    keyless = _PRIVATE_KEY.sub(REDACTED, found)
+    return text("\n".join(map(_without_queries, keyless.split("\n"))))
 
 
 def _without_queries(line: str) -> str:
     """A query may have quotes: it ends at white space, and in JSON, where they are escaped, at the
-    end of the text."""
-    pattern = _QUERY_IN_JSON if _is_json(line) else _QUERY
-    return pattern.sub(rf"?{REDACTED}\g<end>", line)
+    end of the text. It may also have ended before, or be none: where that would take the name or a
+    quote of a secret and leave its value, the rest of the line is removed."""
+    queries = _QUERY_IN_JSON if _is_json(line) else _QUERY
+    cut = _doubtful(line, queries) if "?" in line else None
+    shown = queries.sub(rf"?{REDACTED}\g<end>", line[:cut])
+    return shown if cut is None else f"{shown}{REDACTED}"
+
+
+def _doubtful(line: str, queries: re.Pattern[str]) -> int | None:
+    """Where the first query begins that takes the name or a quote of a secret which goes on after
+    the query; or where the secrets around that place begin."""
+    secrets = sorted(it.span() for found, _ in _PATTERNS for it in found.finditer(line))
+    reach = [0, *accumulate((end for _, end in secrets), max)]  # of the first ones
+    for it in queries.finditer(line):
+        if not line[it.end() : it.end() + 1].isspace():  # in JSON the text ends, too
+            continue
+        before, within = (bisect_left(secrets, (place,)) for place in it.span())
+        is_begun = any(end > it.end() for _, end in secrets[before:within])
+        has_quote = any(mark in line[it.start() : it.start("end")] for mark in "\"'\\")
+        if is_begun or (has_quote and reach[before] > it.end()):
+            return _beginning(it.start(), secrets)
+    return None
+
+
+def _beginning(place: int, secrets: list[tuple[int, int]]) -> int:
+    """Where the secrets around a place begin; the place, if there are none."""
+    for start, end in reversed(secrets):
+        if start < place < end:
+            place = start
+    return place
 
 
 def _is_json(line: str) -> bool:
@@ -77,6 +107,9 @@ _QUOTED = r"(?P<quote>\\{0,7}[\"'])(?s:.*?)(?<!\\)(?P=quote)"
 _COLON = r"\\{0,7}[\"']?\s*:\s*"
 _COMPOUND = r"(?=\w*[-_])"  # not the word "secret" in a message
 _GONE = re.escape(REDACTED)
+_PRIVATE_KEY = re.compile(
+    r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+)
 _QUERY = re.compile(r"\?\S*?(?P<end>(?:[\"'][,)\]}]*)?)(?!\S)")
 _QUERY_IN_JSON = re.compile(r"\?(?:[^\s\"\\]|\\.)*(?P<end>)")
 
@@ -102,8 +135,7 @@ def _unquoted(match: re.Match[str]) -> str:
 _PATTERNS = tuple(
     (re.compile(pattern), instead)
     for pattern, instead in (
-        (r"(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)",
-         REDACTED),
+        (_PRIVATE_KEY, REDACTED),
         # A header that is quoted as JSON or in the text format of protobuf.
         (rf"(?i)(\b(?:name|key|header){_COLON}\\{{0,7}}[\"']?(?=[\w-]*{_SECRETS})[\w-]+"
          rf".{{0,100}}?value{_COLON})({_GONE}|{_QUOTED}|\S+)", rf"\1{REDACTED}"),

@@ -212,6 +212,27 @@ def test_a_secret_goes_and_what_is_around_it_stays(found: object, kept: list[str
         f"token == '{PLANTED} x'",
         f'x: token="a {PLANTED}"',
         f'{{"name":"x","headers":"{{\\"cookie\\":\\"a; {PLANTED}\\"}}"}}',
+        *(
+            f'{before}"path":"/a?x=1","{name}":"{value}{PLANTED}","host":"h"}}'
+            for before in ("", "2026 INFO x: got {", '2026-11-27T12:00:00Z stdout F {"a":1,')
+            for name, value in (
+                ("authorization", "Bearer "),
+                ("authorization", "ApiKey "),
+                ("api_key", "a "),
+                ("x", "Basic "),
+                ('name":"x-token","value', "a "),
+            )
+        ),
+        f'{{"message":"got {{\\"path\\":\\"/a?x=1\\",\\"token\\":\\"a {PLANTED}\\"}}"}}',
+        f'/a?token="abc {PLANTED}" x',
+        f"did you set?password: {PLANTED}",
+        f'client_secret="ab?c\\" {PLANTED}" next',
+        f'password="a ?token="b {PLANTED}"',
+        f'"/a?x=1","k":"-----BEGIN PRIVATE KEY-----\\n{PLANTED}\\n-----END PRIVATE KEY-----"',
+        f"/a?x=-----BEGIN PRIVATE KEY-----\n{PLANTED}\n-----END PRIVATE KEY-----",
+        f"/a?x='&token='\npassword: 'a {PLANTED}'",
+        f"password='a?token=' x\npassword: 'a {PLANTED}'",
+        '/a?q={"name":"bob","ssn":"' + PLANTED + '"}',
     ],
 )
 def test_the_whole_value_in_a_log_goes(line: str) -> None:
@@ -229,6 +250,9 @@ def test_the_whole_value_in_a_log_goes(line: str) -> None:
         ("{'path': '/a?x=1'} is left", "{'path': '/a?[redacted]'} is left"),
         (r'{"path":"/a?x=\"","status":200}', '{"path":"/a?[redacted]","status":200}'),
         ('{"path":"/a?x=1","status":', '{"path":"/a?[redacted]'),
+        ('"GET /a?token=1 HTTP/1.1" 200', '"GET /a?[redacted] HTTP/1.1" 200'),
+        ('password="a?b c" rest', "password=[redacted] rest"),
+        ('{"path":"/a?token=x","b":"c d"}', '{"path":"/a?[redacted]","b":"c d"}'),
     ],
 )
 def test_what_is_around_a_query_in_a_log_stays(line: str, shown: str) -> None:
@@ -251,6 +275,9 @@ def test_what_is_around_a_query_in_a_log_stays(line: str, shown: str) -> None:
         '?",',
         '{"a":',
         "?\\",
+        "?token ",
+        "?token=' ",
+        "'?token=\"a b ",
     ],
 )
 def test_a_long_log_is_read_in_a_moment(hostile: str) -> None:
