@@ -9,7 +9,7 @@ to change. Without Envoys they do not wait.
 
 from collections.abc import Iterable
 
-from contour.xds.resources import EXTENSION, Change, PartKey
+from contour.xds.resources import EXTENSION, Change, Name, PartKey
 
 
 class DelayedRemovals:
@@ -18,6 +18,10 @@ class DelayedRemovals:
     def __init__(self, delay: float) -> None:
         self._delay = delay
         self._until: dict[PartKey, float] = {}
+
+    def is_waiting(self, name: Name) -> bool:
+        """Whether the removal of a part of a resource waits."""
+        return any(it == name for it, _ in self._until)
 
     def put_off(
         self, changes: Iterable[Change], now: float, *, has_envoys: bool

@@ -109,7 +109,10 @@ class Fleet:
         for when in (removed_at, paced_at):
             if when is not None:
                 self.alarms.set(when, lambda _: self.publish(()))
-        self._spread(self.store.apply(self.quarantine.admitted(settled)))
+        self._serve(self.quarantine.admitted(settled))
+
+    def _serve(self, changes: Iterable[Change]) -> None:
+        self._spread(self.store.apply(changes))
         self._release()
         # What is served as before, or not at all, need not be accepted any more.
         self._recover(
@@ -118,9 +121,12 @@ class Fleet:
         )
 
     def retry(self, name: Name) -> None:
-        """Serves again what was refused of a resource: the reason was elsewhere, and is gone."""
+        """Serves again, without pacing, what was refused of a resource: the reason was elsewhere,
+        and is gone. Nothing happens while newer changes of the resource wait."""
+        if self.pacing.is_waiting(name) or self._removals.is_waiting(name):
+            return
         changes = self.quarantine.lift(name)
-        self.publish(changes)
+        self._serve(changes)
         self._serve_newest(name, {it.part for it in changes})
 
     def publish_edition(self, name: str, changes: Iterable[Change]) -> None:

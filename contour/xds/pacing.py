@@ -13,7 +13,7 @@ TLS terms. Removals of such a host wait, too.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from contour.xds.resources import LISTENER, ROUTE, SCOPE, SECRET, Change, PartKey
+from contour.xds.resources import LISTENER, ROUTE, SCOPE, SECRET, Change, Name, PartKey
 from contour.xds.store import Store
 
 
@@ -40,6 +40,10 @@ class Pacing:
     def waiting(self) -> int:
         """The number of parts that wait."""
         return len(self._waiting)
+
+    def is_waiting(self, name: Name) -> bool:
+        """Whether a part of a resource waits."""
+        return any(it == name for it, _ in self._waiting)
 
     def put_off(
         self, changes: list[Change], now: float, *, has_envoys: bool

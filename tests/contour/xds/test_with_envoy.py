@@ -14,11 +14,11 @@ from contour.envoy import outputs
 from contour.xds.acceptance import State
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
-from contour.xds.resources import CLUSTER, ROUTE, Name
+from contour.xds.resources import CLUSTER, LISTENER, ROUTE, Change, Name
 from contour.xds.server import Server
 from tests.contour.xds import envoys, world
 from tests.testbed.patience import PATIENCE
-from tests.testbed.ports import free_port
+from tests.testbed.ports import free_port, free_ports
 
 pytestmark = pytest.mark.envoy
 
@@ -138,6 +138,51 @@ async def test_a_listener_is_served_when_its_port_is_free_again(
             async with envoys.browser(port) as browser:
                 await browser.until("a.test", "one", {"refused"})
         assert not list(it.fleet.quarantine)
+
+
+async def _refused_and_paced(it: Site) -> Change:
+    """A listener whose port was taken, while changes of another one wait."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        found = world.listener("http", taken.getsockname()[1], "web")
+        it.fleet.publish([found])
+        await _refused(it, found.name, "")
+        for port in free_ports(8):
+            it.fleet.publish([world.listener("other", port, "web")])
+    assert it.fleet.pacing.waiting
+    return found
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+async def test_a_refused_listener_is_not_served_again_over_a_newer_change(
+    tmp_path: Path, is_removed: bool
+) -> None:
+    async with site(tmp_path) as it:
+        found = await _refused_and_paced(it)
+        newer = world.listener("http", free_port(), "web")
+        it.fleet.publish(world.gone(found) if is_removed else [newer])
+        freedports.serve_again(it.fleet)
+        async with asyncio.timeout(PATIENCE):
+            while it.fleet.pacing.waiting or not it.fleet.acceptance.is_settled:
+                await asyncio.sleep(0.01)
+        served = it.fleet.store.resource(found.name)
+        assert (served and served.parts[""]) == (None if is_removed else newer.value)
+        assert not list(it.fleet.quarantine)
+
+
+async def test_a_refusal_is_over_once_the_listener_is_accepted(tmp_path: Path) -> None:
+    """It does not wait for changes of others, and nobody is told before."""
+    async with site(tmp_path) as it:
+        found = await _refused_and_paced(it)
+        told: list[State] = []
+        it.fleet.observer.recovered = lambda name, part: told.append(  # type: ignore[method-assign]
+            it.fleet.acceptance.answer(name, part).state
+        )
+        freedports.serve_again(it.fleet)
+        assert (it.fleet.store.types[LISTENER]["http"].parts[""], told) == (found.value, [])
+        async with asyncio.timeout(PATIENCE):
+            while not told:
+                await asyncio.sleep(0.01)
+        assert told == [State.ACCEPTED]
 
 
 async def _refused(it: Site, name: Name, part: str) -> None:
