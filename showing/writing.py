@@ -30,8 +30,9 @@ def told(lost: int) -> str:
 class Unwaiting(io.BufferedIOBase):
     """Writes to a descriptor from a thread, in order; each write is a line.
 
-    Once more waits than `MOST_WAITING`, lines are lost until everything that waits is written; how
-    many is said then, with the words of `told`. What the descriptor refuses is lost as well.
+    A line is taken if nothing waits. Once more waits than `MOST_WAITING`, lines are lost until
+    everything that waits is written; how many is said then, with the words of `told`. What the
+    descriptor refuses is lost as well.
     """
 
     name = "<stderr>"
@@ -61,7 +62,8 @@ class Unwaiting(io.BufferedIOBase):
         """Takes a line, or loses it."""
         line = bytes(data)
         with self._changed:
-            if self._lost or self._size + len(line) > MOST_WAITING:
+            is_full = bool(self._lost) or self._size + len(line) > MOST_WAITING
+            if self._waiting and is_full:
                 self._lost += 1
             else:
                 self._add(line)

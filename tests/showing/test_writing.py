@@ -67,6 +67,18 @@ def test_lines_keep_their_order_and_what_is_lost_is_counted(
     assert said("on\n")[len(written) + 1 :] == ["and on\n"]
 
 
+def test_a_line_that_is_longer_than_what_may_wait_is_taken_if_nothing_waits(
+    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "MOST_WAITING", 10)
+    os.set_blocking(pipe[0], False)
+    text = Unwaiting(pipe[1])
+    for line in (b"long, but short for a pipe\n", b"after\n"):
+        text.write(line)
+        text.drain(PATIENCE)
+        assert os.read(pipe[0], PIPE_SIZE) == line
+
+
 def test_the_end_waits_for_what_is_read_but_not_for_ever(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
     text = Unwaiting(writer)
