@@ -8,6 +8,7 @@ is, for it is shared with the shell and whatever else the shell has started.
 import atexit
 import io
 import os
+import select
 import sys
 import threading
 from collections import deque
@@ -98,9 +99,20 @@ class Unwaiting(io.BufferedIOBase):
     def _put(self, line: bytes) -> None:
         try:
             while line:
-                line = line[os.write(self._descriptor, line) :]
+                line = line[self._written(line) :]
         except OSError:  # a full disk, a reader that has gone
             return
+
+    def _written(self, line: bytes) -> int:
+        """How many bytes were written; none after the wait for a reader, where whoever shares the
+        descriptor has made it one that does not block."""
+        try:
+            return os.write(self._descriptor, line)
+        except BlockingIOError:
+            writable = select.poll()
+            writable.register(self._descriptor, select.POLLOUT)
+            writable.poll()
+            return 0
 
 
 _made: dict[int, tuple[Unwaiting, TextIO]] = {}

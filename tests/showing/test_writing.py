@@ -79,8 +79,12 @@ def test_a_line_that_is_longer_than_what_may_wait_is_taken_if_nothing_waits(
         assert os.read(pipe[0], PIPE_SIZE) == line
 
 
-def test_the_end_waits_for_what_is_read_but_not_for_ever(pipe: tuple[int, int]) -> None:
+@pytest.mark.parametrize("blocks", [True, False])
+def test_the_end_waits_for_what_is_read_but_not_for_ever(
+    pipe: tuple[int, int], blocks: bool
+) -> None:
     reader, writer = pipe
+    os.set_blocking(writer, blocks)
     text = Unwaiting(writer)
     text.write(2 * PIPE_SIZE * b"x")
     began = monotonic()
