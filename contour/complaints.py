@@ -42,6 +42,7 @@ class Complaint:
     """Complaints that differ only in the line are equal: a document that moved has no new ones."""
 
     file: str
+    source: str = field(init=False, compare=False)  # the file as the system names it
     line: int = field(compare=False)  # counted from 1; 0 if it is about the file as such
     subject: Subject
     field: str  # `spec.routes[0].services[1].port`, empty for the whole document
@@ -54,6 +55,7 @@ class Complaint:
 
     def __post_init__(self) -> None:
         """What is told can be shown."""
+        object.__setattr__(self, "source", self.file)
         object.__setattr__(self, "file", shown(self.file))
         object.__setattr__(self, "message", shown(self.message))
 

@@ -66,6 +66,7 @@ class Console:
         self._clock = clock
         self._pace = Pace()
         self._known: dict[ObjectRef, Known] = {}
+        self._sources: dict[str, str] = {}  # files among the known, as the system names them
         self._edited: set[ObjectRef] = set()  # by files, since the last report
         self._began: float | None = None  # when the first of these edits was read
         self._has_effect = False
@@ -123,6 +124,7 @@ class Console:
 
     def _tell_first(self, found: list[Row], notes: Sequence[str]) -> None:
         self._known = {it.subject: wording.known(it) for it in found}
+        self._sources = self._instance.controller.board.sources()
         self._terminal.say("plain", served.summary(self._instance.controller, found))
         self._tell_listeners()
         for text in notes:
@@ -203,15 +205,17 @@ class Console:
 
     def _tell_of_files(self) -> None:
         """Reports changed complaints about files; only files with faults have any."""
-        rows = {it.subject: it for it in self._instance.controller.board.file_rows()}
+        board = self._instance.controller.board
+        rows = {it.subject: it for it in board.file_rows()}
         for subject in [it for it in self._known if it.kind == "File" and it not in rows]:
             del self._known[subject]
-            is_there = os.path.lexists(subject.name)
+            is_there = os.path.lexists(self._sources.get(subject.name, subject.name))
             self._say(*wording.file(subject.name, is_there=is_there))
         for subject, row in rows.items():
             if (line := wording.line(row, self._known.get(subject), None)) is not None:
                 self._say(*line)
             self._known[subject] = wording.known(row)
+        self._sources = board.sources()
 
     def _tell_listeners(self) -> None:
         """Reports ports when Envoy has accepted their listeners, and when these are gone."""

@@ -104,6 +104,10 @@ class Board:
         for file, told in sorted(found.items()):
             yield Row(_of_file(file), rows.worst(told), rows.of_count(told), tuple(told))
 
+    def sources(self) -> dict[str, str]:
+        """The files of `file_rows`, as they are shown and as the system names them."""
+        return {it.file: it.source for complaints in self.files.values() for it in complaints}
+
     def row(self, subject: ObjectRef) -> Row:
         """The row of an object; "ok" if nothing is known about it."""
         found = self.told.get(subject)

@@ -234,6 +234,14 @@ def test_what_is_deleted_is_not_told_as_mended(running: Standalone) -> None:
     assert not [it for it in lines if "again" in it or "can be read" in it]
 
 
+@pytest.mark.parametrize("name", ["repaired.yaml", os.fsdecode(b"repaired\xff.yaml")])
+def test_a_file_that_is_repaired_is_not_told_as_removed(running: Standalone, name: str) -> None:
+    said_after(running, name, "a: [\n", ("repaired", "yaml:"))
+    lines = said_after(running, name, "# empty\n", ("repaired",))
+    assert "yaml can be read" in "".join(lines)
+    running.remove(name)
+
+
 def test_a_burst_is_summed(running: Standalone) -> None:
     text = "---\n".join(
         proxy(f"many-{n}", "routes: [{services: [{name: nobody, port: 80}]}]") for n in range(300)
