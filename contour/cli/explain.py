@@ -46,7 +46,7 @@ _MARKS = {"passed": "ok", "failed": "no", "noted": "--"}
 )  # fmt: skip
 @source.options
 @click.option(
-    "--fleet", default="contour", show_default=True,
+    "--fleet", show_default="contour",
     help="Fleet of Envoys that gets the request. `contour translate --to fleets` lists the names.",
 )  # fmt: skip
 @click.option(
@@ -72,7 +72,7 @@ def explain(
     sni: str | None,
     client: str,
     paths: tuple[str, ...],
-    fleet: str,
+    fleet: str | None,
     format_: Literal["text", "json", "yaml"],
     http3: bool,
     every: bool,
@@ -88,6 +88,7 @@ def explain(
     nobody could be asked.
     """
     from contour.answers import explained
+    from dag.fleetnames import DEFAULT_FLEET
 
     request = _request(url, method, headers, sni, client, http3=http3)
     if is_sent and http3:
@@ -95,12 +96,13 @@ def explain(
     if is_sent and paths and address is None:
         raise click.UsageError("manifests serve nobody: with -f, --run needs --connect-to")
     is_here = is_unreadable = False
+    asked = DEFAULT_FLEET if fleet is None else fleet
     if paths:
-        found, is_unreadable = _offline(paths, fleet, request)
+        found, is_unreadable = _offline(paths, asked, request)
     else:
-        found, is_here = running.explained(explained.written(fleet, request))
+        found, is_here = running.explained(explained.written(asked, request))
     if "fleets" in found:
-        raise options.no_fleet(fleet, found["fleets"])
+        raise _no_fleet(asked, found["fleets"], is_given=fleet is not None)
     sent = (
         _sent(found, request, address, is_here=is_here) if is_sent and not is_unreadable else None
     )
@@ -113,6 +115,12 @@ def explain(
     if is_unreadable:
         sys.exit(2)
     sys.exit(0 if sent is None or sent["agrees"] else 1)
+
+
+def _no_fleet(name: str, there: list[str], *, is_given: bool) -> click.UsageError:
+    if is_given:
+        return options.no_fleet(name, there)
+    return click.UsageError(options.no_shared_fleet(name, there))
 
 
 def _sent(found: "Explained", request: "Request", address: str | None, *, is_here: bool) -> "Sent":

@@ -50,3 +50,8 @@ def no_fleet(name: str, there: Sequence[str]) -> click.UsageError:
     """The error that `--fleet` names none of the fleets that are there."""
     shown = ", ".join(there) or "none"
     return click.UsageError(f"--fleet: there is no fleet {name!r}; there are: {shown}")
+
+
+def no_shared_fleet(name: str, there: Sequence[str]) -> str:
+    """The message that there is no shared fleet, while `--fleet` was not given."""
+    return f"there is no fleet {name!r}; choose with --fleet one of {', '.join(there)}"

@@ -89,11 +89,7 @@ def _fleet(fleets: rendering.Fleets, wanted: Wanted) -> str:
             raise options.no_fleet(wanted.fleet, names)
         return wanted.fleet
     if names and DEFAULT_FLEET not in names:
-        click.echo(
-            f"contour: there is no fleet {DEFAULT_FLEET!r}; choose with --fleet one of "
-            f"{', '.join(names)}",
-            err=True,
-        )
+        click.echo(f"contour: {options.no_shared_fleet(DEFAULT_FLEET, names)}", err=True)
     return DEFAULT_FLEET
 
 

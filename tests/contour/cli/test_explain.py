@@ -52,6 +52,12 @@ spec:
       paths:
       - {path: /, pathType: Prefix, backend: {service: {name: cart, port: {name: htpp}}}}
 """
+PER_GATEWAY = """
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour, namespace: projectcontour}
+spec: {gateway: {mode: PerGateway, only: true}}
+"""
 GATEWAY = """
 apiVersion: gateway.networking.k8s.io/v1
 kind: GatewayClass
@@ -311,3 +317,12 @@ def test_a_fleet_that_is_not_there_is_told_with_those_that_are(command: str) -> 
     result = CliRunner().invoke(main, [command, *url, "--fleet", "zz", "-f", "-"], input=PROXY)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "--fleet: there is no fleet 'zz'; there are: contour" in result.stderr
+
+
+def test_without_a_shared_fleet_one_has_to_be_chosen() -> None:
+    manifests = f"{PER_GATEWAY}---{GATEWAY}"
+    result = explain("http://shop.example.org/cart", manifests=manifests)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Error: there is no fleet 'contour'; choose with --fleet one of " in result.stderr
+    name = result.stderr.split()[-1]
+    assert explain("http://x.example.org/", "--fleet", name, manifests=manifests).exit_code == 0
