@@ -1,6 +1,7 @@
 """Evaluates users' JSONPath expressions (RFC 9535), with a limit on the cost of each.
 
-What RFC 9535 does not have is refused. The library would match regular expressions with Python's
+It may be written as Envoy Gateway takes it, without `$` and between white space. What else RFC 9535
+does not have is refused. The library would match regular expressions with Python's
 backtracking engine, and follow `$..*..*..*` for hours. Here they are RE2, and each evaluation may
 take so many steps. They are counted before they are made, by the size of what a segment, a
 comparison or a regular expression is about to look at.
@@ -10,7 +11,13 @@ Import it only where an expression is evaluated, since importing the library tak
 
 from collections.abc import Callable, Iterable, Iterator
 
-from jsonpath import JSONPathEnvironment, JSONPathError, JSONPathMatch, Parser
+from jsonpath import (
+    JSONPathEnvironment,
+    JSONPathError,
+    JSONPathMatch,
+    JSONPathSyntaxError,
+    Parser,
+)
 from jsonpath.function_extensions import ExpressionType, FilterFunction
 from jsonpath.segments import (
     JSONPathChildSegment,
@@ -37,12 +44,30 @@ def found(expression: str, document: Raw) -> Iterator[Place]:
     """The places that an expression finds, in the order of the document. Raises `JSONPathError` for
     an expression that is wrong or takes too many steps."""
     try:
-        for it in _Environment().compile(expression).finditer(document):
+        for it in _Environment().compile(_rooted(expression)).finditer(document):
             yield it.parts
     except RecursionError as error:
         raise JSONPathError("is nested too deeply", token=None) from error
+    except JSONPathSyntaxError as error:
+        raise JSONPathError(_said(error), token=None) from error
     except OverflowError as error:
         raise JSONPathError("has a number that is too large", token=None) from error
+
+
+def _rooted(expression: str) -> str:
+    """An expression in the form of RFC 9535, which begins with `$`."""
+    bare = expression.strip()
+    if bare.startswith("$"):
+        return bare
+    return f"${bare}" if bare.startswith((".", "[")) else f"$.{bare}"
+
+
+def _said(error: JSONPathSyntaxError) -> str:
+    """What is wrong, without the names that the library has for tokens."""
+    said = str(error.message)
+    if "TOKEN_" not in said or error.token is None:
+        return said
+    return f"unexpected {error.token.value!r}" if error.token.value else "unexpected end"
 
 
 class _Steps:
