@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
         self._answering = answering
         self._parser = httptools.HttpRequestParser(self)
         self._received = 0  # bytes since the last call
-        self._target = self._body = b""
+        self._target, self._body = bytearray(), bytearray()
         self._call: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -96,9 +96,10 @@ class Connection(asyncio.Protocol):
         if self._call is not None:
             self._cut("came before the last one was answered")
             return
-        called = self._answered(self._target, self._body, stays=self._parser.should_keep_alive())
+        target, body = bytes(self._target), bytes(self._body)
+        called = self._answered(target, body, stays=self._parser.should_keep_alive())
         self._call = asyncio.ensure_future(called)
-        self._target, self._body, self._received = b"", b"", 0
+        self._target, self._body, self._received = bytearray(), bytearray(), 0
 
     async def _answered(self, target: bytes, body: bytes, *, stays: bool) -> None:
         try:

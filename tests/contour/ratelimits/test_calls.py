@@ -1,6 +1,7 @@
 """Calls of gRPC over HTTP/1.1: what is no call is refused or cut off, and others are answered."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -93,6 +94,23 @@ async def test_what_is_no_request_or_too_large_is_cut_off(tmp_path: Path, bad: b
         writer.write(bad)
         with pytest.raises((EOFError, ConnectionError)):
             await received(reader)
+
+
+CHUNK = b"40\r\n" + b"a" * 64 + b"\r\n"
+
+
+@pytest.mark.parametrize(
+    ("start", "piece"),
+    [(b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n", CHUNK), (b"POST /", b"a" * 64)],
+    ids=["body", "target"],
+)
+def test_many_small_pieces_cost_no_more_than_their_bytes(start: bytes, piece: bytes) -> None:
+    connection = Connection(Echo())
+    begun = time.process_time()
+    connection.data_received(start)
+    for _ in range(110_000):
+        connection.data_received(piece)
+    assert time.process_time() - begun < 1
 
 
 async def test_who_asks_again_before_there_is_an_answer_is_cut_off(tmp_path: Path) -> None:
