@@ -16,9 +16,10 @@ from google.protobuf.message import DecodeError, Message
 from contour.envoy import definitions, encoding
 from contour.hooks.wire import UnreadableError
 
-_DEEPEST: Final = 100
-"""How many messages may stand inside one another, also in what `Any` holds. Protobuf reads as many,
-and begins anew with each `Any`; a listener of ours has some twenty."""
+_DEEPEST: Final = 200
+"""How many messages may stand inside one another, also in what `Any` holds. It keeps recursion far
+from Python's limit. Protobuf reads 100, and begins anew with each `Any`; a listener of ours has
+some twenty."""
 _ANY = any_pb2.Any.DESCRIPTOR
 
 

@@ -42,7 +42,7 @@ async def test_what_cannot_be_checked_is_said() -> None:
     assert wire.decoded_reply("VirtualHost", found.body) == wire.Reply({"virtual_host": (unknown,)})
 
 
-NESTED = questions.mapped(questions.PAIRS.items(), depth=60)
+NESTED = questions.mapped(questions.PAIRS.items(), depth=110)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ NESTED = questions.mapped(questions.PAIRS.items(), depth=60)
         (host_reply(questions.typed(questions.ROUTE_TYPE, b"\xff")), "Unreadable",
          "the value of an Any is no envoy.config.route.v3.Route"),
         (host_reply(NESTED), "Unreadable", "nested too deeply"),
-        (host_reply(questions.permitting(levels=60, times=20)), "Unreadable", "nested too deeply"),
+        (host_reply(questions.permitting(levels=95, times=3)), "Unreadable", "nested too deeply"),
         (host_reply(questions.listing(levels=47)), "Unreadable", "deeper than the 100 levels"),
         (host_reply(host("other")), "WrongName", "virtual_host.name was 'shop' and is 'other'"),
         (host_reply(host("shop", "shop", "bank")), "WrongName",
@@ -70,7 +70,10 @@ async def test_what_is_not_about_the_question_is_refused(
     assert words in found.message
 
 
-@pytest.mark.parametrize("body", [questions.permitting(3, 10), questions.listing(levels=46)])
+@pytest.mark.parametrize(
+    "body",
+    [*itertools.starmap(questions.permitting, [(3, 10), (97, 1), (95, 2)]), questions.listing(46)],
+)
 async def test_what_is_not_nested_too_deeply_is_an_answer(body: bytes) -> None:
     found = wire.decoded_reply("VirtualHost", (await answered(body)).body).single
     assert found == body
