@@ -15,7 +15,6 @@ from google.protobuf.message import Message
 
 from contour import jsonpatching
 from contour.envoy.patches import documents
-from crds import screening
 from crds.envoygateway.patchpolicy import PatchOperation
 from crds.meta import NamespacedName
 from crds.raw import Raw, is_mapping
@@ -176,8 +175,6 @@ def _pointer(parts: Iterable[int | str]) -> str:
 def _read(kind: Kind, before: Message, document: object, number: int) -> bytes:
     if not is_mapping(document):
         raise _FailedError(number, "operation", "leaves no object")
-    if why := screening.refusal(document):
-        raise _FailedError(number, "operation", f"leaves a resource that {why}")
     after = kind.message()
     try:
         body = documents.read(after, copy.deepcopy(document))

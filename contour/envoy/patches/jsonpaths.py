@@ -101,6 +101,8 @@ def _width(value: object) -> int:
 class _Environment(JSONPathEnvironment):
     """The library's environment, for one evaluation."""
 
+    max_recursion_depth = 200  # levels of JSON; Protobuf takes documents of more than 100
+
     def __init__(self) -> None:
         self.steps = _Steps()
         self.parser_class = _Parser

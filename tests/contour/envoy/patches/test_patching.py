@@ -80,6 +80,15 @@ def copying(count: int) -> str:
     return patch(*PLACES["host"][:2], f"op: copy, from: {whole}, path: {whole}{below}")
 
 
+RBAC = "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute"
+PRINCIPAL = "/typed_per_filter_config/x/rbac/rules/policies/p/principals/0"
+
+
+def principal(depth: int) -> str:
+    """One inside so many lists. Each of them is three levels of JSON and two of Protobuf."""
+    return "{and_ids: {ids: [" * depth + "{any: true}" + "]}}" * depth
+
+
 def served(text: str = GIVEN) -> tuple[Controller, Published]:
     published = Published()
     controller = Controller(published)
@@ -264,7 +273,7 @@ def test_policies_are_layers_of_which_each_stands_in_for_the_next() -> None:
         (
             [metadata(30, "{}"), copying(0), copying(1)],
             "Invalid",
-            "leaves a resource that is too large or nested too deeply",
+            "leaves no valid resource: Message too deep",
         ),
         (
             [metadata(30, "{}"), *map(copying, range(5))],
@@ -322,6 +331,22 @@ def test_a_patch_that_cannot_be_applied_is_told_and_changes_nothing(
     assert told(controller).startswith(f"False/{reason}: ")
     assert text in told(controller)
     assert without(published) == before
+
+
+def test_what_protobuf_reads_is_patched_however_deep_its_json_is() -> None:
+    controller, _ = served()
+    rules = f"{{policies: {{p: {{permissions: [{{any: true}}], principals: [{principal(23)}]}}}}}}"
+    config = f"{{x: {{'@type': {RBAC}, rbac: {{rules: {rules}}}}}}}"
+    innermost = PRINCIPAL + "/and_ids/ids/0" * 23
+    made = [
+        f"op: add, path: /typed_per_filter_config, value: {config}",
+        f"op: replace, path: {innermost}, value: {principal(23)}",
+        "op: test, jsonPath: '..ids[?@.any]', path: /any, value: true",
+    ]
+    take(controller, policy("deep", *(patch(*PLACES["host"][:2], it) for it in made)))
+    take(controller, policy("p", adding("host")))
+    assert told(controller, "deep").startswith("True/Programmed")
+    assert told(controller).startswith("True/Programmed")
 
 
 def test_whatever_a_policy_raises_is_told_and_the_others_stay_in_force(
