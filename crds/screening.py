@@ -36,7 +36,7 @@ def is_plain(text: bytes) -> bool:
 PLAIN = Screening(has_nulls=False, has_bad_text=False, is_too_large=False)
 
 
-def screened(raw: Raw) -> Screening:
+def screened(raw: Raw, most_levels: int = DEPTH) -> Screening:
     """Walks over all values, level by level, and stops at the limits, also in cycles."""
     nulls = bad_text = False
     seen, depth = 0, 0
@@ -46,7 +46,7 @@ def screened(raw: Raw) -> Screening:
         below: list[list[object] | Raw] = []
         for node in level:
             seen += len(node)
-            if seen > LIMIT or depth > DEPTH:
+            if seen > LIMIT or depth > most_levels:
                 return Screening(nulls, bad_text, is_too_large=True)
             for value in _parts(node):
                 if type(value) is str:
@@ -59,9 +59,9 @@ def screened(raw: Raw) -> Screening:
     return Screening(nulls, bad_text, is_too_large=False)
 
 
-def refusal(raw: Raw) -> str:
+def refusal(raw: Raw, most_levels: int) -> str:
     """Why an object that stands in a text inside another one cannot be taken; empty if it can."""
-    seen = screened(raw)
+    seen = screened(raw, most_levels)
     if seen.is_too_large:
         return "is too large or nested too deeply"
     return f"{dotted(next(bad_texts(raw)))} {UNICODE}" if seen.has_bad_text else ""

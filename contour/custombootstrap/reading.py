@@ -52,7 +52,7 @@ def document(text: str, path: str, found: Found) -> Raw:
     except parse.MalformedError as error:
         found.errors.append(Remark(path, f"line {error.line + 1}: {error.message}"))
         return {}
-    why = screening.refusal(read) if is_mapping(read) else ""
+    why = screening.refusal(read, parse.MAX_DEPTH) if is_mapping(read) else ""
     value = {} if why else mapping(screening.without_nulls(read))
     if not value:
         found.errors.append(Remark(path, why or "must be an object, and is not"))

@@ -17,6 +17,7 @@ from yaml.reader import ReaderError
 from contour.files import composition, scalars
 
 MAX_BYTES = 4 << 20
+MAX_DEPTH = composition.MAX_DEPTH
 
 _BEGINS_LIKE_JSON = re.compile(r"\s*\{")
 _TOO_DEEP_FOR_LIBYAML = "exceeded maximum nesting depth"

@@ -156,17 +156,22 @@ def _of_texts(
 
 
 def _value(text: str, serialization: Serialization, path: str) -> Raw:
+    """The object of a text. How deep it may be nested is left to Protobuf, and what was taken once
+    is not refused by a later release: a stored revision would no longer be served."""
     try:
         read = json.loads(text) if serialization == "json" else parse.value(text.encode())
         if not is_mapping(read):
             raise _Refused(path, "must be an object")
-        if why := screening.refusal(read):
-            raise _Refused(path, why)
         value = mapping(screening.without_nulls(read))
-        envoyconfig.canonical(value)
+        envoyconfig.canonical(value).encode()
     except parse.MalformedError as error:
         raise _Refused(path, f"line {error.line + 1}: {error.message}") from None
-    except (ValueError, TypeError, RecursionError) as error:
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise _Refused(path, f"has {half!r}, which is half of a surrogate pair") from None
+    except RecursionError:
+        raise _Refused(path, "is nested too deeply") from None
+    except (ValueError, TypeError) as error:
         hint = "" if serialization == "yaml" else "; for YAML, set serialization: yaml"
         raise _Refused(path, f"is not JSON: {error}{hint}") from None
     return value

@@ -291,6 +291,17 @@ def test_what_is_no_bootstrap_is_refused_with_its_place(text: str, told: str) ->
     assert told in _refusal(text)
 
 
+def test_a_text_may_be_nested_as_deep_as_protobuf_reads() -> None:
+    principal: dict[str, Any] = {"any": True}
+    for _ in range(40):  # three levels of JSON each
+        principal = {"and_ids": {"ids": [principal]}}
+    rbac = "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute"
+    policy = {"permissions": [{"any": True}], "principals": [principal]}
+    config = {"@type": rbac, "rbac": {"rules": {"policies": {"p": policy}}}}
+    found = _applied(_merge({"stats_sinks": [{"name": "a", "typed_config": config}]}))
+    assert found["stats_sinks"][0]["typed_config"] == config
+
+
 @pytest.mark.parametrize(
     "text",
     [

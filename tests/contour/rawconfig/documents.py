@@ -7,6 +7,7 @@ import yaml
 from contour.rawconfig.reading import Reader
 from crds import decode
 from crds.envoyconfig import EnvoyConfig
+from crds.envoyconfigrevision import EnvoyConfigRevision
 from dag.rawconfig.content import Reading
 
 HCM = (
@@ -32,6 +33,16 @@ def read(spec: str, reader: Reader | None = None) -> Reading:
     assert not found.errors, found.errors
     assert isinstance(found.object, EnvoyConfig)
     return (reader or Reader()).reading(found.object)
+
+
+def revision(spec: str, version: str) -> EnvoyConfigRevision:
+    """The stored revision of an EnvoyConfig."""
+    made = document(spec) | {"kind": "EnvoyConfigRevision"}
+    made["spec"]["version"] = version
+    found = decode.decode(made)
+    assert isinstance(found, decode.Decoded)
+    assert isinstance(found.object, EnvoyConfigRevision)
+    return found.object
 
 
 def refused(spec: str) -> list[str]:
