@@ -12,13 +12,13 @@ from crds.envoysettings import Envoy
 from crds.meta import NamespacedName
 from crds.unserved import unserved
 from dag import (
+    classicclaims,
     contourstatus,
     defaults,
     entrypoints,
     exports,
     fleets,
     hookservers,
-    hosts,
     nodes,
     ratelimitservice,
     releases,
@@ -93,7 +93,7 @@ _PROTOCOLS: tuple[nodes.Protocol, ...] = ("HTTP", "HTTPS")
 def _unplaced(view: View, spec: Place) -> Iterator[Problem]:
     for protocol in _PROTOCOLS:
         missing = view.ask(entrypoints.missing_listener, protocol)
-        if missing is not None and hosts.has_hosts(view, protocol):
+        if missing is not None and classicclaims.has_hosts(view, protocol):
             has = "more than one, none on the usual port" if missing.is_ambiguous else "none"
             yield problems.no_listener(spec, protocol, missing.gateway, has)
 

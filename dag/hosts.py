@@ -13,6 +13,7 @@ from typing import NamedTuple
 from crds.meta import ObjectRef
 from crds.records import replace
 from dag import defaults, entrypoints, listeners, nodes, ordering, preflights
+from dag.classicclaims import ASKING, FALLBACKS, WILDCARDS
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.fleetnames import DEFAULT_FLEET
@@ -57,14 +58,17 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
 @query
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     """How TLS for a host is terminated; None where it is not."""
+    return _taken(view, key) or _without_tls(view, key)
+
+
+def _taken(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
+    """What TLS connections for a host get where it has TLS."""
     found = next(_wanted_hosts(view, key), None)
     if found is not None:
         return found
-    if not _is_at(key, view.ask(listeners.secure_listener, ())):
-        return gateway_hosts.closed_host(view, key)
-    if key.host == hostnames.EVERY:
+    if key.host == hostnames.EVERY and _is_at(key, view.ask(listeners.secure_listener, ())):
         return _fallback(view, key) or gateway_hosts.closed_host(view, key)
-    return _without_tls(view, key)
+    return gateway_hosts.closed_host(view, key)
 
 
 def _wanted_hosts(view: View, key: nodes.HostKey) -> Iterator[nodes.SecureHost]:
@@ -95,13 +99,33 @@ def overruled(
 def _without_tls(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     """What closes the connections of a host that is to have TLS and has none, where a wider one
     forwards them unread. Where requests are read, the host is one of `unserved_hosts`."""
-    claim = view.ask(httpproxy_claims.claim, key.host)
-    if claim is None or not claim.asks_for_tls:
+    wider = hostnames.wider(key.host)
+    if wider is None or not _is_at(key, view.ask(listeners.secure_listener, ())):
         return None
-    wider = (key._replace(host=it) for it in hostnames.covering(key.host) if it != key.host)
-    found = next((it for at in wider if (it := view.ask(secure_host, at)) is not None), None)
-    is_streamed = found is not None and found.stream is not None
-    return nodes.SecureHost(None, claim.origins, gateway_hosts.CLOSED) if is_streamed else None
+    claim = view.ask(httpproxy_claims.claim, key.host)
+    if claim is None or not claim.asks_for_tls or not view.ask(is_streamed, wider):
+        return None
+    return nodes.SecureHost(None, claim.origins, gateway_hosts.CLOSED)
+
+
+@query
+def is_streamed(view: View, wildcard: str) -> bool:
+    """Whether TLS connections are forwarded unread by the nearest host with TLS that is or covers a
+    wildcard; a query, so that hosts share it."""
+    wide = tuple(hostnames.covering(wildcard))
+    nearest = next((n for n, it in enumerate(wide) if view.count(TAKING, (it, True))), None)
+    return nearest is not None and not any(view.count(TAKING, (it, False)) for it in wide[:nearest])
+
+
+@query
+def forwards_unread(view: View, wildcard: str) -> bool | None:
+    """Whether a wildcard forwards TLS connections unread, on the listener of HTTPProxy; None where
+    it takes none."""
+    secure = view.ask(listeners.secure_listener, ())
+    if secure is None:
+        return None
+    found = _taken(view, nodes.HostKey(DEFAULT_FLEET, secure.name, wildcard))
+    return found.stream is not None if found is not None else None
 
 
 @entrypoints.gateway_tls.answer
@@ -350,45 +374,23 @@ def has_classic_hosts(view: View, key: nodes.ListenerKey) -> bool:
     return view.count(CLASSIC_LISTENERS, key) > 0
 
 
-def _fallbacks(fqdn: str, found: nodes.Claim) -> Iterator[tuple[str, str]]:
-    if found.is_fallback:
-        yield hostnames.EVERY, fqdn
-
-
-FALLBACKS: Index[str, str] = Index("hosts of the fallback", httpproxy_claims.claim, _fallbacks)
-
-
-def _protocol(fqdn: str, found: nodes.Claim) -> Iterator[tuple[nodes.Protocol, str]]:
-    is_secure = (found.tls is not None and found.secure) or found.host is not None
-    yield "HTTPS" if is_secure else "HTTP", fqdn
-
-
-PROXIED: Index[nodes.Protocol, str] = Index(
-    "hosts of HTTPProxies by protocol", httpproxy_claims.claim, _protocol
-)
-INGRESSED: Index[nodes.Protocol, str] = Index(
-    "hosts of Ingresses by protocol", ingress_claims.claim, _protocol
-)
-
-
-def has_hosts(view: View, protocol: nodes.Protocol) -> bool:
-    """Whether a host of Ingress or HTTPProxy wants a protocol; HTTP, if it wants no other."""
-    return any(view.count(it, protocol) > 0 for it in (PROXIED, INGRESSED))
-
-
-ASKING: Index[str, None] = Index(
-    "hosts that ask for TLS",
-    httpproxy_claims.claim,
-    lambda fqdn, found: [(fqdn, None)] if found.asks_for_tls else [],
+TAKING: Index[tuple[str, bool], None] = Index(
+    "wildcards that take TLS connections, and whether they forward these unread",
+    forwards_unread,
+    lambda host, found: [((host, found), None)],
 )
 
 UNSERVED: Index[nodes.HostKey, None] = Index("hosts that lack their TLS", unserved_hosts, _placed)
 
-INDEXES = (CLASSIC_HOSTS, CLASSIC_LISTENERS, FALLBACKS, PROXIED, INGRESSED, ASKING, UNSERVED)
+INDEXES = (CLASSIC_HOSTS, CLASSIC_LISTENERS, TAKING, UNSERVED)
 KEPT = (
     Kept(classic_hosts, ingress_claims.HOSTS),
     Kept(classic_hosts, httpproxy_claims.CLAIMS),
     Kept(classic_hosts, FALLBACKS),
+    *(Kept(forwards_unread, it) for it in WILDCARDS),
+    Kept(forwards_unread, FALLBACKS),
+    Kept(forwards_unread, servedlisteners.SECURE_WILDCARDS),
+    Kept(forwards_unread, servedlisteners.STREAMED, lambda it: it.host),
     Kept(unserved_hosts, ASKING),
     Kept(virtual_host, CLASSIC_HOSTS),
     Kept(virtual_host, servedlisteners.HOSTS),

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from crds.meta import NamespacedName
 from dag import (
     backendaddresses,
+    classicclaims,
     configurationstatus,
     crossings,
     exports,
@@ -77,6 +78,7 @@ PLAN = Plan(
         *httpproxy.INDEXES,
         *ports.INDEXES,
         *listeners.INDEXES,
+        *classicclaims.INDEXES,
         *hosts.INDEXES,
         *patches.INDEXES,
         *hookservers.INDEXES,

@@ -180,14 +180,20 @@ def _secure(key: nodes.HostKey, found: ServedListener) -> Iterator[tuple[nodes.H
         yield key, None
 
 
+def _secure_wildcard(key: nodes.HostKey, found: ServedListener) -> Iterator[tuple[str, None]]:
+    if found.family == "HTTPS" and hostnames.is_wildcard(key.host):
+        yield key.host, None
+
+
 def _host_of(point: attachment.AttachmentPoint) -> nodes.HostKey:
     return point.host
 
 
 HOSTS: Index[nodes.HostKey, None] = Index("hosts of Gateways", owner, _http)
 SECURE_HOSTS: Index[nodes.HostKey, None] = Index("TLS hosts of Gateways", owner, _secure)
+SECURE_WILDCARDS: Index[str, None] = Index("TLS wildcards of Gateways", owner, _secure_wildcard)
 
-INDEXES = (OWNERS, NARROWER, PORTS, STREAMED, MAKERS, HOSTS, SECURE_HOSTS)
+INDEXES = (OWNERS, NARROWER, PORTS, STREAMED, MAKERS, HOSTS, SECURE_HOSTS, SECURE_WILDCARDS)
 KEPT = (
     Kept(served, tables.GATEWAYS, listenersets.gateway_ref),
     Kept(served, tables.LISTENER_SETS, listenersets.ref),

@@ -5,6 +5,8 @@ import re2
 
 from crds.meta import ObjectRef
 from dag import hosts, nodes
+from dag.engine.incremental import Engine
+from dag.engine.work import Work
 from tests.dag import world
 from tests.testbed import pairs
 
@@ -218,6 +220,10 @@ def test_a_host_is_marked_behind_tls_while_its_certificate_is_missing() -> None:
 _CERTIFIED, _LACKING = ", tls: {secretName: there}", ", tls: {secretName: cert}"
 
 
+def _named(name: str, text: str) -> str:
+    return text.replace("name: app}", f"name: {name}}}")
+
+
 def _wider(host: str, served: str) -> str:
     return f"""
 ---
@@ -228,6 +234,7 @@ spec: {{virtualhost: {{fqdn: '{host}'{served}}}, {_BACKEND}}}
 """
 
 
+_PASSED_ON = ", tls: {passthrough: true}"
 _BACKEND = "tcpproxy: {services: [{name: ingress, port: 80}]}"
 _PASSED = "{name: tls, port: 443, protocol: TLS, hostname: '*.com', tls: {mode: Passthrough}}"
 
@@ -237,10 +244,11 @@ _PASSED = "{name: tls, port: 443, protocol: TLS, hostname: '*.com', tls: {mode: 
     [
         ("", False),
         (ingress("/", "*.example.com"), False),
-        (proxy("/", "*.example.com", _CERTIFIED).replace("app}", "wider}"), False),
+        (_named("wider", proxy("/", "*.example.com", _CERTIFIED)), False),
+        (_named("a", proxy("/", "*.example.com", _CERTIFIED)) + _wider("*", _PASSED_ON), False),
         (_wider("*.example.com", _CERTIFIED), True),
-        (_wider("*.com", ", tls: {passthrough: true}"), True),
-        (_wider("*", ", tls: {passthrough: true}"), True),
+        (_wider("*.com", _PASSED_ON), True),
+        (_wider("*", _PASSED_ON), True),
         (_wider("*.example.com", _LACKING), True),
         (GATEWAY.replace("{name: http, port: 80, protocol: HTTP}", _PASSED), True),
     ],
@@ -255,6 +263,39 @@ def test_no_wider_stream_takes_the_connections_of_a_host_whose_certificate_is_mi
     assert world.routes(it, key.host) == ["/ -> 503"]
     world.apply(it, pairs.secret("cert"))
     assert world.tls(it, key.host) == "default/cert 1.2-1.3"
+
+
+_FALLBACK = """
+---
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour, namespace: projectcontour}
+spec: {httpproxy: {fallbackCertificate: {name: there, namespace: default}}}
+"""
+_EDITS = (
+    ("wider", proxy("/", "*.example.com", _CERTIFIED)),
+    ("wider", proxy("/x", "*.example.com", _CERTIFIED)),
+    ("widest", proxy("/", "*", _CERTIFIED)),
+    ("a", proxy("/", "a.com", ", tls: {secretName: there, enableFallbackCertificate: true}")),
+    ("b", proxy("/", "b.com", ", tls: {secretName: there, enableFallbackCertificate: true}")),
+    ("wider", _wider("*.org", _PASSED_ON)),
+    ("wider", _wider("*.org", _PASSED_ON).replace("ingress", "proxy")),
+)
+
+
+def test_an_edit_of_a_wider_host_wakes_no_host_without_tls() -> None:
+    def works(size: int) -> list[Work]:
+        hosts = (_named(f"h{n}", proxy("/", f"h{n}.example.com", _LACKING)) for n in range(size))
+        it = world.world(SERVICES + pairs.secret("there") + _FALLBACK + "".join(hosts))
+        return [_work(it, _named(*edit)) for edit in _EDITS]
+
+    assert works(3) == works(100)
+
+
+def _work(it: Engine, edit: str) -> Work:
+    it.work = Work()
+    world.apply(it, edit)
+    return it.work
 
 
 def _closed() -> nodes.SecureHost:
