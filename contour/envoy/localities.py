@@ -55,7 +55,7 @@ def encoded(node: nodes.Cluster, found: Iterable[tuple[nodes.Member, nodes.Endpo
     dropped = node.dropped or 0
     for member, at in found:
         _write(result, member, at, node.health_port)
-        if not at.endpoints and not member.is_fallback:
+        if not at.endpoints:
             dropped += member.weight
     if node.dropped is not None and dropped:
         _write_dropped(result, dropped)

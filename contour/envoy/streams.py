@@ -1,11 +1,13 @@
 """Streams of bytes and datagrams: Envoy's proxies for TCP and UDP.
 
 A share without a cluster is closed: it goes to a cluster that does not exist. Envoy's UDP proxy
-knows no weights, so there the backends become one cluster that does, and that drops such a share.
+knows no weights, so there the backends become one cluster that does, and that drops such a share
+unless it has fallbacks.
 """
 
 import functools
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import fields
 
 from envoy.config.listener.v3 import listener_pb2
@@ -68,13 +70,21 @@ def targets(of: nodes.Listener) -> list[nodes.AnyCluster]:
 def datagram_clusters(node: nodes.Stream) -> list[nodes.AnyCluster]:
     """Where datagrams go: at most one cluster."""
     found = [it.cluster for it in node.shares if it.cluster and it.weight]
-    dropped = sum(it.weight for it in node.shares if it.cluster is None)
+    members = _members(node)
+    dropped = _dropped(node, members)
     if not found or (len(set(found)) == 1 and not dropped):
         return list(found[:1])
-    members = _members(node)
     limits = functools.reduce(_least, (it.limits for it in found))
     # One policy applies to the whole route, so they differ in nothing else.
     return [replace(found[0], members=members, limits=limits, dropped=dropped)]
+
+
+def _dropped(node: nodes.Stream, members: Iterable[nodes.Member]) -> int | None:
+    """The weight of datagrams that are dropped. None beside fallbacks: what takes them is never
+    sick, and would keep the fallbacks from their requests."""
+    if any(it.is_fallback for it in members):
+        return None
+    return sum(it.weight for it in node.shares if it.cluster is None)
 
 
 def _members(node: nodes.Stream) -> tuple[nodes.Member, ...]:

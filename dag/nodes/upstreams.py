@@ -308,7 +308,7 @@ class Cluster:
     """The credential that its requests get."""
     dropped: int | None = None
     """The weight, beside its members, of datagrams that are dropped; those for a member without
-    endpoints are dropped, too. None: the other members get these."""
+    endpoints are dropped, too. None, as beside fallbacks: the other members get these."""
 
     @property
     def names(self) -> tuple[Endpoint, ...]:

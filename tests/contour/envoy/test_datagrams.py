@@ -1,7 +1,7 @@
 """Datagrams that go to several backends, which are one cluster."""
 
 import pytest
-from envoy.config.endpoint.v3 import endpoint_pb2
+from envoy.config.endpoint.v3 import endpoint_components_pb2, endpoint_pb2
 
 from contour.envoy import localities, names, streams
 from crds.records import replace
@@ -47,10 +47,7 @@ def test_what_leads_nowhere_keeps_its_share(
     node = _cluster(*shares)
     body = localities.encoded(node, zip(node.members, found, strict=True))
     told = endpoint_pb2.ClusterLoadAssignment.FromString(body)
-    weights = {
-        it.locality.zone.removeprefix("shop/").partition("/")[0]: it.load_balancing_weight.value
-        for it in told.endpoints
-    }
+    weights = {_backend(it): it.load_balancing_weight.value for it in told.endpoints}
     assert weights == expected
     for it in told.endpoints:
         (endpoint,) = it.lb_endpoints
@@ -59,9 +56,23 @@ def test_what_leads_nowhere_keeps_its_share(
         assert endpoint.endpoint.health_check_config.disable_active_health_check == is_lost
 
 
-def test_fallbacks_of_a_backend_stay_fallbacks() -> None:
+@pytest.mark.parametrize(
+    ("found", "expected"), [([AT, AT], {"a": 0, "b": 1}), ([NOBODY, AT], {"b": 1})]
+)
+def test_beside_a_fallback_nothing_is_dropped(
+    found: list[nodes.Endpoints], expected: dict[str, int]
+) -> None:
+    """What takes the datagrams to drop would keep the first priority alive."""
     members = (nodes.Member(A.port, weight=2), nodes.Member(B.port, is_fallback=True))
-    assert _cluster((replace(A, members=members), 2), (None, 1)).members == members
+    node = _cluster((replace(A, members=members), 2), (None, 1))
+    assert node.members == members
+    body = localities.encoded(node, zip(node.members, found, strict=True))
+    told = endpoint_pb2.ClusterLoadAssignment.FromString(body)
+    assert {_backend(it): it.priority for it in told.endpoints} == expected
+
+
+def _backend(of: endpoint_components_pb2.LocalityLbEndpoints) -> str:
+    return of.locality.zone.removeprefix("shop/").partition("/")[0]
 
 
 def test_a_policy_and_the_least_limits_hold_for_all_of_them() -> None:
