@@ -23,9 +23,7 @@ def differences(before: World, after: World) -> Iterator[Difference | Uncompared
         yield from _of_fleet(*fleet)
     for listener in _changed(before, after, listeners.listener):
         yield from _of_listener(*listener)
-    for port in _changed(before, after, clientports.settings):
-        if all(it.answer(listeners.listener, port[0]) is not None for it in (before, after)):
-            yield from clients.differences(before, after, *port)
+    yield from _of_ports(before, after)
     for filters in _changed(before, after, filteredlisteners.filters):
         yield from _of_filters(*filters)
     for secure in _changed(before, after, merged.secure_host):
@@ -96,6 +94,18 @@ def _of_listener(
             yield Difference(place, f"port {new.port}", it.name, *texts, new.origins, harm)
 
 
+def _of_ports(before: World, after: World) -> Iterator[Difference]:
+    """What clients of a port that stays are told to do differently."""
+    ports = [
+        it
+        for it in _changed(before, after, clientports.settings)
+        if all(world.answer(listeners.listener, it[0]) is not None for world in (before, after))
+    ]
+    guarded = clients.guarded_listeners(before) if ports else ()
+    for it in ports:
+        yield from clients.differences(before, after, *it, guarded)
+
+
 def _of_filters(
     key: nodes.ListenerKey,
     old: tuple[nodes.ListenerFilter, ...] | None,
@@ -144,8 +154,7 @@ def _of_tls(
         one, other = getattr(before, it.name), getattr(after, it.name)
         if one != other:
             harm = _harm_of_tls(it.name, other)
-            at = nodes.ListenerKey(key.fleet, key.listener)
-            if it.name == "traffic" and clients.opens(old_world, new_world, at, old, new):
+            if it.name == "traffic" and clients.opens_host(old_world, new_world, key, old, new):
                 harm = "unguarded"
             told = (effects.shown(one), effects.shown(other))
             yield Difference(key, "TLS", it.name, *told, origins, harm)

@@ -76,6 +76,7 @@ spec: {parentRefs: [{name: gw}], rules: [{backendRefs: [{name: web, port: 80}]}]
 )
 INSIDE = "authorization: {rules: [{action: Allow, principal: {clientCIDRs: [10.0.0.0/8]}}]}"
 HOPS = "clientIPDetection: {xForwardedFor: {numTrustedHops: %d}}"
+PROXY = "proxyProtocol: {optional: %s}"
 
 
 def policy(kind: str, target: str, settings: str) -> str:
@@ -90,9 +91,12 @@ spec: {{targetRefs: [{reference}], {settings}}}
 """
 
 
+def guarded(guard: str) -> str:
+    return policy("SecurityPolicy", "HTTPRoute", guard) if guard else ""
+
+
 def clients(settings: str, guard: str = "") -> str:
-    guarded = policy("SecurityPolicy", "HTTPRoute", guard) if guard else ""
-    return GATEWAY + guarded + policy("ClientTrafficPolicy", "Gateway", settings)
+    return GATEWAY + guarded(guard) + policy("ClientTrafficPolicy", "Gateway", settings)
 
 
 @pytest.mark.parametrize(
@@ -105,6 +109,26 @@ def clients(settings: str, guard: str = "") -> str:
         (
             clients(HOPS % 1), clients(HOPS % 2),
             "!! client traffic: address: hops 1 -> hops 2 — open connections end",
+        ),
+        (
+            clients(PROXY % "false", INSIDE), clients(PROXY % "true", INSIDE),
+            "!! client traffic: proxy_protocol: required -> optional — the guard is gone",
+        ),
+        (
+            clients("enableProxyProtocol: false", INSIDE), clients(PROXY % "false", INSIDE),
+            "!! client traffic: proxy_protocol: off -> required — the guard is gone",
+        ),
+        (
+            clients(PROXY % "true", INSIDE), clients(PROXY % "false", INSIDE),
+            "!! client traffic: proxy_protocol: optional -> required — open connections end",
+        ),
+        (
+            clients("enableProxyProtocol: false", INSIDE), GATEWAY + guarded(INSIDE),
+            "!! client traffic: proxy_protocol: off -> none — open connections end",
+        ),
+        (
+            clients(PROXY % "false"), clients(PROXY % "true"),
+            "!! client traffic: proxy_protocol: required -> optional — open connections end",
         ),
         (
             clients("path: {disableMergeSlashes: true}"), GATEWAY,
@@ -122,17 +146,30 @@ def test_what_a_port_does_with_its_clients_is_told(
     ]
 
 
-def test_where_requests_are_read_behind_tls_by_other_addresses_a_guard_is_gone(
+OTHER = """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: other}
+spec:
+  parentRefs: [{name: gw}]
+  hostnames: [other.example.com]
+  rules: [{backendRefs: [{name: web, port: 80}]}]
+"""
+
+
+def test_where_requests_are_read_behind_tls_by_other_addresses_the_guard_of_that_host_is_gone(
     tmp_path: Path,
 ) -> None:
     secret = pairs.of("tls", certificates.self_signed("shop.example.com"))
     behind_tls = "port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: tls}]}"
     old, new = (
-        clients(HOPS % it, INSIDE).replace("port: 80, protocol: HTTP", behind_tls) + secret
+        clients(HOPS % it, INSIDE).replace("port: 80, protocol: HTTP", behind_tls) + secret + OTHER
         for it in (1, 2)
     )
-    line = "!! TLS: traffic: address hops 1 -> address hops 2 — the guard is gone"
-    assert diff(tmp_path, old, new).stdout.splitlines()[1] == line
+    line = "!! TLS: traffic: address hops 1 -> address hops 2 —"
+    told = [it for it in diff(tmp_path, old, new).stdout.splitlines() if it.startswith("!!")]
+    assert told == [f"{line} the guard is gone", f"{line} open connections end"]
 
 
 USERS = """

@@ -5,6 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from dag.comparison import Difference, Harm, Uncompared, worlds
+from dag.comparison.worlds import K, V
+from dag.engine.incremental import Engine
+from dag.engine.view import Query
 from tests.dag import world
 from tests.testbed import certificates, pairs
 
@@ -433,3 +436,44 @@ def test_a_filter_of_a_listener_that_goes_leaves_it_unguarded() -> None:
     for old, new, harm in ((with_filter, without, "unguarded"), (without, with_filter, "drained")):
         found = [it for it in worlds.differences(old, new) if isinstance(it, Difference)]
         assert ("filter gateway/default/gw/http/0", harm) in [(it.what, it.harm) for it in found]
+
+
+CLIENTS = """
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: ClientTrafficPolicy
+metadata: {name: edge}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gw}]
+  clientIPDetection: {xForwardedFor: {numTrustedHops: %d}}
+"""
+ROUTE = """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: r%d}
+spec: {parentRefs: [{name: gw}], hostnames: [h%d.example.com]}
+"""
+
+
+class Walked:
+    """A world that counts how often all answers of a query are read."""
+
+    def __init__(self, of: Engine) -> None:
+        self.walks = 0
+        self.answer, self.bucket, self._of = of.answer, of.bucket, of
+
+    def answers(self, query: Query[K, V]) -> Iterator[tuple[K, V]]:
+        self.walks += 1
+        return self._of.answers(query)
+
+
+def test_all_hosts_are_read_as_often_for_many_hosts_whose_tls_differs_as_for_few() -> None:
+    def walks(size: int) -> int:
+        text = SECRET + GATEWAY % (443, "S, tls: {certificateRefs: [{name: tls}]}")
+        text += "".join(ROUTE % (it, it) for it in range(size))
+        old, new = (Walked(world.world(text + CLIENTS % it)) for it in (1, 2))
+        assert len(list(worlds.differences(old, new))) > size
+        return old.walks + new.walks
+
+    assert walks(2) == walks(20)
