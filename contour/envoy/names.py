@@ -5,6 +5,8 @@ named by its content instead, because a replaced cluster would be warmed again. 
 of a host (`shards`).
 """
 
+from collections.abc import Container, Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
@@ -184,7 +186,34 @@ def chain(tls: nodes.Tls | None, stream: nodes.Stream | None = None) -> str:
     if stream is None and tls is not None:
         return f"{tls.secret.namespace}/{tls.secret.name}/{terms(tls).whole}"
     what = "passthrough" if tls is None else f"{tls.secret.namespace}/{tls.secret.name}/stream"
-    return f"{what}/{_digest(repr((tls, stream)).encode())}"
+    return f"{what}/{_digest(_text((tls, stream)).encode())}"
+
+
+def _text(of: object) -> str:
+    """What `repr` says of a node, without `_LATER` fields that have their default.
+
+    With them an upgrade of this program would give every chain of a stream a new name, and Envoy
+    would drain its connections.
+    """
+    if isinstance(of, tuple):
+        names: Iterable[str] = getattr(of, "_fields", ())
+        if names:
+            return _called(of, zip(names, of, strict=True))
+        return f"({', '.join(map(_text, of))}{',' * (len(of) == 1)})"
+    if not is_dataclass(of):
+        return repr(of)
+    later = _LATER.get(type(of), ())
+    said = ((it, getattr(of, it.name)) for it in fields(of) if it.repr)
+    return _called(of, ((f.name, it) for f, it in said if f.name not in later or it != f.default))
+
+
+def _called(of: object, values: Iterable[tuple[str, object]]) -> str:
+    said = ", ".join(f"{name}={_text(it)}" for name, it in values)
+    return f"{type(of).__qualname__}({said})"
+
+
+_LATER: Mapping[type, Container[str]] = {nodes.Cluster: {"dropped"}}
+"""The fields of nodes that are newer than the names of the chains of streams."""
 
 
 class Terms(NamedTuple):

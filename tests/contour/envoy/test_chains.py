@@ -4,8 +4,10 @@ import pytest
 from envoy.config.listener.v3 import listener_pb2
 from envoy.extensions.transport_sockets.tls.v3 import tls_pb2
 
-from contour.envoy import chains
+from contour.envoy import chains, names
 from contour.envoy.policy import Downstream
+from crds.records import replace
+from dag import nodes
 from tests.contour.envoy import world
 
 
@@ -21,3 +23,39 @@ def test_a_stream_offers_the_protocols_of_its_policy_alone(
     told = tls_pb2.DownstreamTlsContext()
     chain.transport_socket.typed_config.Unpack(told)
     assert list(told.common_tls_context.alpn_protocols) == expected
+
+
+PLAIN = world.cluster()
+SHARED = world.cluster(
+    limits=nodes.CircuitBreakers(connections=7),
+    members=(nodes.Member(PLAIN.port, weight=2), nodes.Member(PLAIN.port, is_fallback=True)),
+)
+INSIDE = nodes.IpFilter("ALLOW", (nodes.IpRange("10.0.0.0/8"),))
+
+
+def _stream(
+    cluster: nodes.Cluster | None, guards: nodes.StreamGuards | None = None
+) -> nodes.Stream:
+    return nodes.Stream((nodes.WeightedCluster(cluster),), guards=guards)
+
+
+@pytest.mark.parametrize(
+    ("tls", "stream", "name"),
+    [
+        (None, _stream(None), "passthrough/e8094cae20"),
+        (None, _stream(PLAIN), "passthrough/3779012888"),
+        (None, _stream(SHARED, nodes.StreamGuards(INSIDE)), "passthrough/7dd7e5d7fe"),
+        (world.tls(), _stream(PLAIN), "shop/cert/stream/6bc752ec53"),
+    ],
+)
+def test_an_upgrade_leaves_the_names_of_streams_as_they_were(
+    tls: nodes.Tls | None, stream: nodes.Stream, name: str
+) -> None:
+    """Envoy drains the connections of a chain with another name. A field that is new in a node is
+    one of `names._LATER`."""
+    assert names.chain(tls, stream) == name
+
+
+def test_streams_that_differ_in_a_newer_field_have_different_names() -> None:
+    every = [_stream(replace(PLAIN, dropped=it)) for it in (None, 0, 1)]
+    assert len({names.chain(None, it) for it in every}) == 3
