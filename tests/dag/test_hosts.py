@@ -265,6 +265,25 @@ def test_no_wider_stream_takes_the_connections_of_a_host_whose_certificate_is_mi
     assert world.tls(it, key.host) == "default/cert 1.2-1.3"
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [
+        _wider("app.example.com", _LACKING),
+        _wider("app.example.com", _PASSED_ON).replace("name: ingress", "name: missing"),
+    ],
+)
+def test_a_tcpproxy_that_cannot_be_served_leaves_its_connections_to_no_ingress(broken: str) -> None:
+    tls = "spec:\n  tls: [{hosts: [app.example.com], secretName: there}]"
+    text = ingress("/").replace("spec:", tls)
+    it = world.world(SERVICES + pairs.secret("there") + text)
+    assert world.tls(it, "app.example.com") == "default/there 1.2-1.3"
+    world.apply(it, broken)
+    key = nodes.HostKey("contour", "ingress_https", "app.example.com")
+    found = it.answer(hosts.secure_host, key)
+    assert found is not None
+    assert found.stream == _closed().stream
+
+
 _FALLBACK = """
 ---
 apiVersion: projectcontour.io/v1alpha1
