@@ -66,7 +66,7 @@ def _loss(engine: Engine, kind: Kind, key: NamespacedName) -> str | None:
 
 
 def _fault(found: Any) -> str | None:
-    """Why an object must not replace one without fault."""
+    """Why an object must not replace a valid one; None if it may."""
     try:
         return _judged(found)
     except Exception as error:  # one object must not stop the others

@@ -46,7 +46,7 @@ def endpoints(view: View, key: EndpointsKey) -> Pieces:
 
 
 def shared_key(node: nodes.Cluster) -> nodes.Cluster:
-    """What of a cluster its endpoints depend on."""
+    """The fields of a cluster on which its endpoints depend."""
     return nodes.Cluster(
         node.port, members=node.members, health_port=node.health_port, dropped=node.dropped
     )

@@ -3,7 +3,7 @@
 A chain has the same tables of hosts, filters and TLS settings as over TCP. Hosts that QUIC cannot
 serve as asked are left out: those without TLS 1.3, and those that check client certificates. Early
 data is off, since a request in it could be replayed. Elsewhere: which hosts there are
-(`alternatives`), and whether HTTP/3 is enabled (`policy`).
+(`http3`), and whether HTTP/3 is enabled (`policy`).
 """
 
 from envoy.config.core.v3 import address_pb2

@@ -68,7 +68,7 @@ def targets(of: nodes.Listener) -> list[nodes.AnyCluster]:
 
 
 def datagram_clusters(node: nodes.Stream) -> list[nodes.AnyCluster]:
-    """Where datagrams go: at most one cluster."""
+    """The clusters for datagrams: at most one."""
     found = [it.cluster for it in node.shares if it.cluster and it.weight]
     members = _members(node)
     dropped = _dropped(node, members)

@@ -116,7 +116,7 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
 
 
 def _add(file: ManifestSource, found: Listing) -> str | None:
-    """The same file under two names is read once. Returns why it is no file, if it is none."""
+    """Adds a file; one with two names is read once. Returns why it is no regular file, if so."""
     try:
         status = os.stat(file)
     except OSError as error:

@@ -1,10 +1,10 @@
 """The certificate of a Gateway's fleet, in the Gateway's namespace.
 
-Signed by the authority of the instance, which the control plane trusts, with names that are those
-of this fleet alone: an Envoy of one Gateway can ask for nothing of another's. The authority itself
-is made and renewed by whoever made the instance; one that the control plane does not trust, because
-its making broke off, signs nothing. The Secret is owned by the fleet's ServiceAccount and goes with
-it: nobody has to look for Secrets in order to remove them.
+It is signed by the authority of the instance, which the control plane trusts, and its names belong
+to this fleet alone: an Envoy of one Gateway cannot ask for resources of another. The authority is
+made and renewed by whoever made the instance. An authority that the control plane does not trust,
+because a rotation was interrupted, signs nothing. The Secret is owned by the fleet's
+ServiceAccount and is deleted with it, so nobody has to look for Secrets in order to remove them.
 """
 
 import asyncio
@@ -68,7 +68,7 @@ class Authorities:
         return await objects.read(self._client, secret)
 
     def missing(self) -> Problem:
-        """What is told where there is none."""
+        """The message if there is no such Secret."""
         message = (
             f"no Secret {self._name} with an authority that the control plane trusts, that is "
             "valid by its clock, and that could sign its certificate"

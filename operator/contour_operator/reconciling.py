@@ -7,8 +7,8 @@ not trusted with what it asks for, that is not the first in its namespace, or th
 name of somebody else's object; each of these can be deleted like any other. An instance whose
 configuration becomes so stays as it was, and its certificates are renewed.
 
-Elsewhere: what is made (`desired`), removed (`removal`) and told (`telling`), and how an object is
-kept as it should be (`provisioning.keeping`).
+Elsewhere: what is made (`desired`), removed (`removal`) and reported (`statuses`), and how an
+object is kept as it should be (`provisioning.keeping`).
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -148,7 +148,7 @@ class Reconciler:
     async def _applied(
         self, owner: Owner, configuration: ContourConfiguration
     ) -> AsyncIterator[Problem]:
-        """Makes and repairs what there should be, prunes what there should not; the problems."""
+        """Makes and repairs what should exist, prunes what should not; yields problems."""
         for failure in await self._renew(owner):
             yield failure
         wanted = desired.children(configuration, self._release)

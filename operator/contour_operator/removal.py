@@ -1,13 +1,13 @@
 """Removes an instance: everything that has its labels, in an order that harms nobody.
 
-First what clients come in by, then the fleet, then the control plane that could make either anew,
-then what these needed. A stage begins when the one before is really gone. All of it is looked for
-in the cluster and not in what was known of it, and looked for twice: what a control plane has made
-in its last moment is found the second time. What is gone already is as good as removed. Fleets that
-were handed over to their users stay; without `networkPublishing` that is the shared fleet. The key
-sets and the rate limit service of an instance never do. When no replica is left, the finalizers go
-that none of them has taken off Gateways and GatewayClasses, and then the Lease. It has no such
-labels, since the replicas make it themselves: it goes by its name, unless somebody else holds it.
+The Services and Gateways by which clients come in are removed first, then the fleet, then the
+control plane, which could recreate either, then what these needed. A stage begins when the one
+before is really gone. Objects are looked for in the cluster, twice: the second look finds what a
+control plane has made in its last moment. Fleets that were handed over to their users stay; without
+`networkPublishing` that is the shared fleet. The key sets and the rate limit service of an instance
+never stay. When no replica is left, the finalizers that none of them has removed from Gateways and
+GatewayClasses are removed, and then the Lease. The replicas create it themselves, without these
+labels, so it is found by its name, and stays if somebody else holds it.
 """
 
 from collections.abc import Sequence

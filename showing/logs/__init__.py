@@ -20,7 +20,7 @@ _CHATTY = ("aiohttp.access", "asyncio", "grpc", "kubernetes")  # below warnings,
 
 
 def configure(format_: Format = "text", level: str = "info", stream: TextIO | None = None) -> None:
-    """Logs to a stream, standard error by default, from now on and in this way alone."""
+    """Logs to a stream, standard error by default, replacing all other handlers."""
     formatter = lines.Json() if format_ == "json" else lines.Text()
     sink = logging.StreamHandler(stream or writing.standard_error(partial(_lost, formatter)))
     sink.setFormatter(formatter)
