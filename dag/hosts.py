@@ -390,7 +390,7 @@ KEPT = (
     *(Kept(forwards_unread, it) for it in WILDCARDS),
     Kept(forwards_unread, FALLBACKS),
     Kept(forwards_unread, servedlisteners.SECURE_WILDCARDS),
-    Kept(forwards_unread, servedlisteners.STREAMED, lambda it: it.host),
+    Kept(forwards_unread, servedlisteners.STREAMED, servedlisteners.name_of),
     Kept(unserved_hosts, ASKING),
     Kept(virtual_host, CLASSIC_HOSTS),
     Kept(virtual_host, servedlisteners.HOSTS),

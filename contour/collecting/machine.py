@@ -7,7 +7,6 @@ import os
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 from contour import rundir
 from contour.collecting import redaction
@@ -30,7 +29,7 @@ def gather(directory: Path, into: Archive, progress: Callable[[str], None]) -> N
     progress("what the instance tells")
     told = {it: _page(address, it, into) for it in _PAGES}
     progress("manifests")
-    _manifests([Path(str(it["path"])) for it in told["manifests"]], into)
+    _manifests([Path(str(raw.at(it, "path"))) for it in raw.items(told["manifests"])], into)
     progress("Envoy")
     try:
         into.numbers(
@@ -49,10 +48,10 @@ def gather(directory: Path, into: Archive, progress: Callable[[str], None]) -> N
             into.lacks(f"logs/{name}", error)
 
 
-def _page(address: Path, name: str, into: Archive) -> Any:
+def _page(address: Path, name: str, into: Archive) -> object:
     file = f"instance/{name}.json"
     try:
-        found = json.loads(_asked(address, f"/{name}"))
+        found: object = json.loads(_asked(address, f"/{name}"))
     except ValueError as error:
         into.lacks(file, error)
         return ()

@@ -9,7 +9,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from contour.xds.resources import (
     CLUSTER,
@@ -196,10 +196,11 @@ def _text(of: object) -> str:
     would drain its connections.
     """
     if isinstance(of, tuple):
-        names: Iterable[str] = getattr(of, "_fields", ())
+        values = cast("tuple[object, ...]", of)
+        names: Iterable[str] = getattr(values, "_fields", ())
         if names:
-            return _called(of, zip(names, of, strict=True))
-        return f"({', '.join(map(_text, of))}{',' * (len(of) == 1)})"
+            return _called(values, zip(names, values, strict=True))
+        return f"({', '.join(map(_text, values))}{',' * (len(values) == 1)})"
     if not is_dataclass(of):
         return repr(of)
     later = _LATER.get(type(of), ())

@@ -366,7 +366,7 @@ class Fleet:
         self.is_shut = False
 
     def _tell(self) -> None:
-        """Reports how many Envoys have subscribed to listeners; before, a new one serves nothing."""
+        """Reports how many Envoys have subscribed to listeners; until then it serves nothing."""
         takers = self.interest.takers(self.counted) if not self.is_shut else set[Envoy]()
         self.observer.connected(len(takers), Counter(written(it.release) for it in takers))
 

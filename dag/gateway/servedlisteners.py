@@ -167,6 +167,13 @@ OWNERS: Index[nodes.HostKey, ServedListener] = Index("listeners by their host", 
 NARROWER: Index[nodes.HostKey, str] = Index("hosts of listeners within a host", served, _covering)
 PORTS: Index[str, Port] = Index("ports of a fleet", served, _port)
 STREAMED: Index[nodes.HostKey, Section] = Index("ports with TLS streams", served, _every_name)
+
+
+def name_of(key: nodes.HostKey) -> str:
+    """The host name of a bucket of `STREAMED`."""
+    return key.host
+
+
 MAKERS: Index[nodes.ListenerKey, ObjectRef] = Index("who made a listener", served, _maker)
 
 
