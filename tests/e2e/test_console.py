@@ -5,6 +5,7 @@ import os
 import re
 import socket
 import ssl
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,10 +152,22 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
         yield instance
 
 
+_LAST = [0.0]
+_BETWEEN = 0.2
+"""Seconds between two changes. Each is told in up to three lines, and of more than 19 lines in a
+second the others are only counted."""
+
+
+def _wait_for_a_turn() -> None:
+    time.sleep(max(0.0, _LAST[0] + _BETWEEN - time.monotonic()))
+    _LAST[0] = time.monotonic()
+
+
 def said_after(
     running: Standalone, name: str, text: str | None, words: tuple[str, ...]
 ) -> list[str]:
     """The lines after a file was saved, or removed, up to the one that has all the words."""
+    _wait_for_a_turn()
     before = len(running.log.read_text())
     if text is None:
         running.remove(name)
