@@ -211,7 +211,7 @@ async def test_connections_and_datagrams_without_names_are_passed_on(backends: S
     made.endpoints(echo, server.get_extra_info("sockname")[1])
     streams = (
         nodes.Listener("tcp-9", "TCP", 9, "127.0.0.1", tcp, stream=_stream(ONE)),
-        nodes.Listener("udp-9", "UDP", 9, "127.0.0.1", udp, stream=_stream(echo, None)),
+        nodes.Listener("udp-9", "UDP", 9, "127.0.0.1", udp, stream=_stream(echo)),
         nodes.Listener("udp-10", "UDP", 10, "127.0.0.1", udp + 1, stream=_stream(echo, ONE)),
         nodes.Listener("tcp-10", "TCP", 10, "127.0.0.1", tcp + 1),
     )
