@@ -44,6 +44,11 @@ def is_of_a_fleet(child: Document) -> bool:
     return not any(ownership.has(child, {ownership.MAKER: it}) for it in makers)
 
 
+def is_of_a_gateway(child: Document) -> bool:
+    """Whether an object has the label of a fleet that an instance has made for a Gateway."""
+    return ownership.GATEWAY in raw.mapping(raw.at(child, "metadata", "labels"))
+
+
 def excerpt(found: Document) -> Document:
     """The parts of an object that are kept."""
     replicas = raw.at(found, "spec", "replicas")

@@ -16,7 +16,7 @@ from crds.sidecars import Sidecar
 from crds.workloads import Contour
 from provisioning import manifests, names
 from provisioning.installation import ControlPlane, Place
-from provisioning.keeping.ownership import GATEWAY, Owner, Ownership
+from provisioning.keeping.ownership import Owner, Ownership
 from provisioning.templating import Document
 
 MAKER = "contour-operator"
@@ -59,14 +59,6 @@ def owns_fleets(configuration: Raw) -> bool:
     """Whether an instance with this raw configuration keeps the fleets that it has made, or at
     least those of Gateways: an EnvoyProxy may publish them where the configuration does not."""
     return raw.at(configuration, "spec", "envoy", "managed") is not False
-
-
-def owns(fleet_object: Raw, configuration: Raw) -> bool:
-    """Whether an object of a fleet is of one that the instance keeps."""
-    if is_managed(configuration):
-        return True
-    labels = raw.mapping(raw.at(fleet_object, "metadata", "labels"))
-    return owns_fleets(configuration) and GATEWAY in labels
 
 
 def has_handed_over_fleets(configuration: ContourConfiguration) -> bool:

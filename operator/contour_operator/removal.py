@@ -30,10 +30,11 @@ class _Stage(NamedTuple):
     is_of_the_fleet: bool = False
 
     def includes(self, child: Raw, configuration: Raw) -> bool:
-        """Whether an object of one of these kinds is removed in it."""
+        """Whether an object of one of these kinds is removed in it; fleets are not handed over."""
         if not children.is_of_a_fleet(child):
             return not self.is_of_the_fleet
-        return self.is_of_the_fleet and desired.owns(child, configuration)
+        is_own = desired.is_managed(configuration) or children.is_of_a_gateway(child)
+        return self.is_of_the_fleet and is_own
 
 
 _STAGES = (

@@ -7,11 +7,10 @@ at all; it removes its fleets itself, but one that was restarted meanwhile would
 
 from collections.abc import Iterable, Sequence
 
-from contour_operator import desired, removal
+from contour_operator import children, desired, removal
 from crds import raw
 from crds.contourconfiguration import ContourConfiguration
 from crds.raw import Raw
-from provisioning.keeping import ownership
 
 
 def strays(
@@ -25,7 +24,8 @@ def strays(
     found = [
         it
         for it in every
-        if _is_of_a_gateway(it)
+        if it["kind"] in removal.FLEET
+        and children.is_of_a_gateway(it)
         and not any(desired.gives_in(binding, _namespace(it)) for binding in bindings)
     ]
     return sorted(found, key=lambda it: removal.FLEET.index(str(it["kind"])))
@@ -37,11 +37,6 @@ def are_removed_by(binding: Raw, found: Iterable[Raw], configuration: ContourCon
         desired.gives_in(binding, _namespace(it)) and desired.watches(configuration, _namespace(it))
         for it in found
     )
-
-
-def _is_of_a_gateway(child: Raw) -> bool:
-    labels = raw.mapping(raw.at(child, "metadata", "labels"))
-    return ownership.GATEWAY in labels and child["kind"] in removal.FLEET
 
 
 def _namespace(child: Raw) -> str:
