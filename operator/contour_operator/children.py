@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 from contour_operator import desired
 from crds import raw
+from crds.raw import Raw
 from kube.client import Client
 from provisioning.keeping import children, objects, ownership
 from provisioning.keeping.children import Collection
@@ -44,7 +45,7 @@ def is_of_a_fleet(child: Document) -> bool:
     return not any(ownership.has(child, {ownership.MAKER: it}) for it in makers)
 
 
-def is_of_a_gateway(child: Document) -> bool:
+def is_of_a_gateway(child: Raw) -> bool:
     """Whether an object has the label of a fleet that an instance has made for a Gateway."""
     return ownership.GATEWAY in raw.mapping(raw.at(child, "metadata", "labels"))
 
