@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from contour import aging, intake, routingmode
-from contour.asking.rows import HookRows
 from contour.audit import Turned
 from contour.complaints import Complaint
 from contour.envoy import outputs
 from contour.envoyreports import FleetReports, PublishedState, RefusedObjects
 from contour.events import Batch, Event
+from contour.extensioncalls.rows import HookRows
 from contour.heldports import HeldPorts
 from contour.process import collections_later
 from contour.rawconfig import snapshot

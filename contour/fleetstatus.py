@@ -7,7 +7,7 @@ It connects the graph (`contour.controller`), which knows what there should be, 
 from collections.abc import Callable, Mapping, Sequence
 
 from contour.controller import Controller
-from contour.infrastructure.children import Reach
+from contour.infrastructure.children import FleetScope
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
 from contour.status import addresses
@@ -15,7 +15,7 @@ from contour.status.addresses import Address
 from crds.contourconfiguration import ContourConfigurationSpec
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import at, items, mapping
-from dag import counting, exports, ratelimitservice
+from dag import exports, ratelimitclient, ratelimitservice
 from dag.fleetnames import DEFAULT_FLEET
 from dag.fleets import Fleet, FleetProblem
 from provisioning.templating import Document
@@ -75,16 +75,16 @@ class FleetStatus:
         """The fleets that there should be, by name; empty while there is no configuration."""
         return self._controller.fleets if self._controller.is_configured else {}
 
-    def reach(self) -> Reach | None:
+    def scope(self) -> FleetScope | None:
         """Where objects of fleets may be; None: nothing is kept."""
         if not self._keeps_fleets():
             return None
         home, gateway = self._scope.own, self._controller.configuration.gateway
         watched, with_classes = self._scope.namespaces, self._makes_classes()
         if gateway is None or gateway.mode == "Single":
-            return Reach((home,), home=home, with_classes=with_classes)
+            return FleetScope((home,), home=home, with_classes=with_classes)
         everywhere = tuple(dict.fromkeys((*watched, home))) if watched else ("",)
-        return Reach(everywhere, with_secrets=True, home=home, with_classes=with_classes)
+        return FleetScope(everywhere, with_secrets=True, home=home, with_classes=with_classes)
 
     def _keeps_fleets(self) -> bool:
         """True also where there should be no fleet: fleets of deleted Gateways may be left."""
@@ -134,7 +134,7 @@ class FleetStatus:
 
     def tell_rate_limits(self, found: Sequence[FleetProblem]) -> None:
         """Takes the problems of the rate limit service."""
-        self._controller.set_fleet_problems(counting.FLEET, tuple(found))
+        self._controller.set_fleet_problems(ratelimitclient.FLEET, tuple(found))
 
     def tell_applications(self, found: Sequence[FleetProblem]) -> None:
         """Takes the problems of the certificates of gRPC applications."""

@@ -15,14 +15,14 @@ from contour import turns
 from contour.answers import explained, shown
 from contour.answers.analyzed import ShownFinding
 from contour.answers.explained import Explained
-from contour.asking.answers import Answers
-from contour.asking.asker import Asker
-from contour.asking.lasting import FILE, Lasting
 from contour.complaints import Locate, Place
 from contour.controller import Controller, Notify, OnFleetsChanged
 from contour.envoy import outputs, releases
 from contour.envoyreports import FleetReports
 from contour.events import Batch
+from contour.extensioncalls.answers import Answers
+from contour.extensioncalls.asker import Asker
+from contour.extensioncalls.lasting import FILE, Lasting
 from contour.inspection.analysis import Analyzer
 from contour.inspection.explaining import Explainer
 from contour.inspection.server import PageContent, Question, Walk
@@ -35,7 +35,7 @@ from contour.xds.fleet import Fleet
 from contour.xds.identities import NodeIdentity
 from contour.xds.server import Server
 from crds.meta import ObjectRef
-from dag import counting, exports
+from dag import exports, ratelimitclient
 from dag.fleetnames import DEFAULT_FLEET
 from dag.rawconfig.claims import NodeKey
 from dag.references import keysets
@@ -198,7 +198,7 @@ class Instance:
             found.quarantine.stand_in = outputs.stand_in
             found.built_for = releases.BUILT_FOR
             found.is_by_name = name == exports.FLEET
-            if name == counting.FLEET:
+            if name == ratelimitclient.FLEET:
                 found.uri, found.counted = identities.RATE_LIMIT_SERVICE, resources.RATE_LIMITS
             found.observer = self._reports(found)
         return found

@@ -34,7 +34,7 @@ from contour.status.writer import Writer
 from contour.xds.server import Server
 from crds.kinds import ASKED_FOR
 from crds.meta import NamespacedName, ObjectRef
-from dag.counting import PORT
+from dag.ratelimitclient import PORT
 from dag.ratelimitservice import Process
 from kube import election, events, leading
 from kube.client import Client
@@ -238,7 +238,7 @@ class Leader:
             everything=lambda: cluster.subjects(wanted.KINDS),
             concerned=partial(wanted.concerned, engine),
             resource=cluster.resource,
-            told=self.writer.drained,
+            until_statuses_are_written=self.writer.drained,
         )
 
     def _is_serving(self) -> bool:

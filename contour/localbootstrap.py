@@ -105,7 +105,7 @@ def _custom(
     except custombootstrap.RefusedBootstrapError as refused:
         raise errors.RefusedError(f"{source}: {refused}") from refused
     for it in found.warnings:
-        _log.warning("%s: %s", source, custombootstrap.told(it))
+        _log.warning("%s: %s", source, custombootstrap.sentence(it))
     if said := validating.refusal(directory.write("validated.json", found.text)):
         raise errors.RefusedError(f"{source}: Envoy refuses it: {said}")
     return Start(found.text, str(found.admin) if found.admin else "")

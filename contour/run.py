@@ -23,7 +23,6 @@ from contour import (
     rundir,
     sockets,
 )
-from contour.asking import answers
 from contour.configfile.source import Source
 from contour.console import news
 from contour.console.terminal import Terminal
@@ -31,6 +30,7 @@ from contour.controller import Controller
 from contour.dashboard import listening as dashboard
 from contour.discovery.keeping import RevisionFile
 from contour.events import Batch
+from contour.extensioncalls import answers
 from contour.host import errors, state
 from contour.host import ports as host_ports
 from contour.inspection import server
@@ -44,8 +44,8 @@ from contour.xds.server import Server
 from crds.custombootstrap import CustomBootstrap
 from crds.meta import NamespacedName
 from crds.records import replace
-from dag import counting, ratelimitservice
 from dag import hostdns as hostrows
+from dag import ratelimitclient, ratelimitservice
 from dag.configuration import settings
 from dag.fleetnames import DEFAULT_FLEET
 from dag.nodes import Endpoint, Listener
@@ -199,7 +199,9 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     if options.asks_dns:
         controller.notes.append(resolver.note)
         controller.engine.write(hostrows.IN_USE, (), True)
-    controller.engine.write(counting.SOCKET, (), str(directory.socket(counting.SOCKET_NAME)))
+    controller.engine.write(
+        ratelimitclient.SOCKET, (), str(directory.socket(ratelimitclient.SOCKET_NAME))
+    )
     controller.engine.write(redisaccess.LACKING, (), given.lacking() or None)
     if options.source is not None:
         controller.follow(options.source.name, in_cluster=False)
@@ -294,7 +296,7 @@ def _counter(directory: state.StateDirectory, controller: Controller) -> child.C
         return None
     return child.Child(
         f"unix:{directory.socket(XDS_SOCKET)}",
-        f"unix:{directory.socket(counting.SOCKET_NAME)}",
+        f"unix:{directory.socket(ratelimitclient.SOCKET_NAME)}",
         directory.path / "ratelimit.log",
         given.settings(found),
     )

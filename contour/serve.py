@@ -16,7 +16,6 @@ from importlib import metadata
 from pathlib import Path
 
 from contour import audit, freshness, observation, process, readiness
-from contour.asking import answers
 from contour.configfile.source import Source
 from contour.discovery.following import Following
 from contour.envoyreports import FleetReports, reporting
@@ -24,6 +23,7 @@ from contour.envoyreports.collector import Collector
 from contour.envoyreports.encoding import LeaderStatus
 from contour.envoyreports.reporting import Reporter
 from contour.events import Batch
+from contour.extensioncalls import answers
 from contour.finalizers import wanted
 from contour.fleetstatus import FleetStatus
 from contour.infrastructure.desired import Release
@@ -43,7 +43,7 @@ from contour.xds.server import Server
 from crds import foreign
 from crds.kinds import Kind
 from crds.meta import NamespacedName, ObjectRef
-from dag import counting, foreignobjects, nodes
+from dag import foreignobjects, nodes, ratelimitclient
 from dag.fleetnames import DEFAULT_FLEET
 from kube import election
 from kube.client import Client
@@ -363,7 +363,7 @@ def _place(of: Replica) -> None:
     """Tells the parts which instance this is, and what it shares with other replicas."""
     controller, options, reporter = of.controller, of.options, of.reporter
     controller.follow(options.configuration)
-    controller.engine.write(counting.PROVISIONED, (), provisioned(options.release))
+    controller.engine.write(ratelimitclient.PROVISIONED, (), provisioned(options.release))
     controller.audit = audit.tell
     controller.envoy_configs.are_stored = True
     reporter.address = options.advertised
@@ -382,7 +382,7 @@ def _leadership(client: Client, options: Options) -> election.Elector | election
 def _freshness(client: Client, cluster: Cluster, patience: float) -> freshness.Freshness:
     return freshness.Freshness(
         patience,
-        lambda: client.reach.silence,
+        lambda: client.reachability.silence,
         lambda: freshness.positions(cluster.state()),
         asyncio.get_running_loop().time,
     )

@@ -10,13 +10,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from crds.authorization import AuthorizationServer
-from crds.counting import RateLimitFilterSettings
 from crds.discovery import DiscoverySettings
 from crds.endpoints import DebugEndpoint, Endpoint, MetricsEndpoint, ObjectName, XDSServer
 from crds.envoysettings import Envoy
 from crds.fields import Flag, Label, Uint32
 from crds.hooks import Extension
 from crds.meta import ObjectMeta, model
+from crds.ratelimitfiltersettings import RateLimitFilterSettings
 from crds.ratelimits import GlobalRateLimitPolicy
 from crds.unserved import Unserved
 from crds.workloads import Contour

@@ -70,8 +70,8 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
         yield problems.several_configurations(spec, others[0])
     yield from reading.resolved(found)[1]
     if view.ask(settings.chosen_configuration, ()) == found:
-        yield from defaults.told(view)
-        yield from hookservers.told(view, spec)
+        yield from defaults.problems_of(view)
+        yield from hookservers.problems_of(view, spec)
         if fleets.is_behind_itself(view, (found.spec.envoy or Envoy()).network_publishing):
             text = "is of our own controller, which is behind it"
             yield problems.unresolved(publishing.outer_class(spec), text)
@@ -81,7 +81,7 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
             yield problems.fleet_not_provisioned(_concerned(spec, trouble), trouble.message)
         for trouble in view.read(fleets.PROBLEMS, exports.FLEET) or ():
             yield problems.certificate_not_made(spec, trouble.message)
-        yield from ratelimitservice.told(view, spec)
+        yield from ratelimitservice.problems_of(view, spec)
     for field in unserved(found):
         if field.guards:
             yield problems.unsupported_guard(spec._replace(path=field.path))

@@ -107,7 +107,7 @@ def edge(view: View, _: tuple[()]) -> nodes.Edge:
     return result if isinstance(tracing, Problem) else replace(result, tracing=tracing)
 
 
-def told(view: View) -> Iterator[Problem]:
+def problems_of(view: View) -> Iterator[Problem]:
     """Problems with objects that the configuration names."""
     found = view.ask(settings.settings, ())
     built = (

@@ -251,7 +251,7 @@ def _unpublished(name: str, found: Fleet) -> Iterator[tuple[tuple[()], str]]:
 UNPUBLISHED: Index[tuple[()], str] = Index("fleets that nobody publishes", fleet, _unpublished)
 
 
-def told(view: View, name: str) -> Iterator[str]:
+def messages_of(view: View, name: str) -> Iterator[str]:
     """What is wrong with a fleet, for the author of its Gateway. A message about the bootstrap
     begins with the field in which it is written."""
     for it in view.read(PROBLEMS, name) or ():

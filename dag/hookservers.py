@@ -88,7 +88,7 @@ def _refusals(view: View, tls: nodes.HookTls) -> Iterator[tuple[str, str]]:
             yield "clientCertificateRef", refusal.message
 
 
-def told(view: View, spec: Place) -> Iterator[Problem]:
+def problems_of(view: View, spec: Place) -> Iterator[Problem]:
     """What is wrong with the extensions that are in force."""
     found = view.ask(servers, ())
     for index, server in enumerate(found):

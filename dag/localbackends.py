@@ -68,7 +68,7 @@ def _endpoint(text: str) -> nodes.Endpoint | str:
     return nodes.Endpoint(str(address), int(port))
 
 
-def told(
+def problems_of(
     view: View, subject: ObjectRef, service: NamespacedName, metadata: ObjectMeta
 ) -> Iterator[Problem]:
     """Problems of an object that uses a Service with the annotation, if that has no effect."""

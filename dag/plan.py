@@ -43,7 +43,7 @@ from dag.statuses import Status
 from dag.warnings import validity
 
 STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
-    kind: refusals.told(kind, status)
+    kind: refusals.with_refusals(kind, status)
     for api in (
         ingress,
         httpproxy,

@@ -3,8 +3,8 @@
 It exists while a route of ours names a RateLimitFilter, or a BackendTrafficPolicy in use has global
 limits, and in a cluster only if the configuration asks for it. Its pods, and our own process, read
 their certificates and the password and authority of Redis only when they start: so the contents of
-these are part of the answers. Elsewhere: what calls the service (`counting`), its objects
-(`contour.infrastructure`), its process (`contour.ratelimits`).
+these are part of the answers. Elsewhere: how Envoys call the service
+(`ratelimitclient`), its objects (`contour.infrastructure`), its process (`contour.ratelimits`).
 """
 
 import hashlib
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from crds.meta import NamespacedName
 from crds.ratelimitservice import RateLimitService, Redis
 from crds.records import dataclass
-from dag import counting, fleets, nodes, tables
+from dag import fleets, nodes, ratelimitclient, tables
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import ratelimitstatus
@@ -54,14 +54,14 @@ def wanted(view: View, _: tuple[()]) -> Wanted | None:
     """The service in a cluster; None if there is to be none."""
     found = view.ask(settings.chosen_configuration, ())
     written = view.ask(settings.settings, ()).limit_filters
-    names = view.read(counting.PROVISIONED, ())
+    names = view.read(ratelimitclient.PROVISIONED, ())
     is_leaving = found is None or found.metadata.deletion_timestamp is not None
     if is_leaving or names is None or written.service is None:
         return None
     return Wanted(written.service, written.redis, _state(view, names, written.redis))
 
 
-def _state(view: View, names: counting.Provisioned, of: Redis | None) -> str:
+def _state(view: View, names: ratelimitclient.Provisioned, of: Redis | None) -> str:
     """A digest that tells nothing of the password: its key is in the service's own certificate."""
     pair = view.ask(secrets.certificate, names.certificate)
     own = names.certificate.namespace
@@ -78,31 +78,31 @@ def process(view: View, _: tuple[()]) -> Process | None:
     """The rate limit process that is to run beside this one: on one machine, or on the leader. None
     if there is to be none, or while something that it needs is missing."""
     written = view.ask(settings.settings, ()).limit_filters.redis
-    if view.read(counting.SOCKET, ()) is not None:
+    if view.read(ratelimitclient.SOCKET, ()) is not None:
         if written is None:
             return Process()
-        found = redisaccess.reached(view, written, counting.home(view))
+        found = redisaccess.reached(view, written, ratelimitclient.home(view))
         return Process(found) if found is not None else None
-    asked, names = view.ask(wanted, ()), view.read(counting.PROVISIONED, ())
+    asked, names = view.ask(wanted, ()), view.read(ratelimitclient.PROVISIONED, ())
     if asked is None or names is None or asked.redis is not None:
         return None
     pair = view.ask(secrets.secret, names.certificate)
-    bundle = view.ask(trust.bundle, counting.trusted(names.certificate))
+    bundle = view.ask(trust.bundle, ratelimitclient.trusted(names.certificate))
     if pair is None or bundle is None:
         return None
     return Process(pair=pair, authorities=bundle.authorities)
 
 
-def told(view: View, spec: Place) -> Iterator[Problem]:
+def problems_of(view: View, spec: Place) -> Iterator[Problem]:
     """What is wrong with the service, or with what it needs, for the configuration's author."""
     written, at = view.ask(settings.settings, ()).limit_filters, spec.at("rateLimitFilters")
-    names = view.read(counting.PROVISIONED, ())
+    names = view.read(ratelimitclient.PROVISIONED, ())
     is_one_machine = view.read(tables.HOST_PORTS, ()) is not None
     if is_one_machine or (names is not None and written.service is not None):
-        home = names.service.namespace if names is not None else counting.home(view)
+        home = names.service.namespace if names is not None else ratelimitclient.home(view)
         for field, why in redisaccess.missing(view, written.redis, home):
             yield problems.unresolved(at.at("redis").at(field), why)
-    for it in view.read(fleets.PROBLEMS, counting.FLEET) or ():
+    for it in view.read(fleets.PROBLEMS, ratelimitclient.FLEET) or ():
         yield problems.counter_not_provisioned(at.at("service"), it.message, it.is_error)
     if is_one_machine and written.service is not None:
         text = "has no effect on one machine, where a process beside Envoy counts"

@@ -14,11 +14,11 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.records import replace
 from dag import (
     contourstatus,
-    counting,
     exports,
     fleets,
     hookservers,
     proxyfleets,
+    ratelimitclient,
     releases,
     statuses,
     tables,
@@ -71,7 +71,7 @@ UNTAKEN: Table[ObjectRef, bool] = Table("limits that are not taken")
 the newest limits."""
 
 
-def told(
+def with_refusals(
     kind: str, status: Query[NamespacedName, statuses.Status | None]
 ) -> Query[NamespacedName, statuses.Status | None]:
     """The status of a kind, with what Envoy refused, and problems that any object may have."""
@@ -139,7 +139,7 @@ def _with_what_is_missing(
     told, missing = programmed, _missing(view, key, fleet)
     if told.status == "True" and missing is not None:
         told = conditions.condition(_PROGRAMMED, (missing,), "")
-    told = replace(told, message="; ".join((told.message, *fleets.told(view, fleet))))
+    told = replace(told, message="; ".join((told.message, *fleets.messages_of(view, fleet))))
     return found if told == programmed else replace(found, conditions=_with(found.conditions, told))
 
 
@@ -165,7 +165,7 @@ def _counted(
 def _uncounted(view: View, subject: ObjectRef, found: statuses.AncestorStatus) -> Iterator[Problem]:
     """Why the limits of a route or Gateway are not in force."""
     own, at = Place(subject), found.ancestor
-    if view.read(ENVOYS, counting.FLEET) == 0:
+    if view.read(ENVOYS, ratelimitclient.FLEET) == 0:
         yield ratelimits.limits_not_counted(
             own, "no rate limit service is connected", is_pending=False
         )

@@ -63,7 +63,7 @@ def _parsed(release: str) -> Release:
     return int(major), int(minor)
 
 
-def told(view: View, subject: ObjectRef) -> Iterator[Problem]:
+def problems_of(view: View, subject: ObjectRef) -> Iterator[Problem]:
     """Problems of an object with parts that some Envoys do not get."""
     for fleet, what, since in sorted(view.bucket(NEEDS, subject)):
         if who := older(view.read(CONNECTED, fleet) or (), since):

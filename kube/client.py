@@ -17,7 +17,7 @@ import orjson
 
 from kube import errors, session, texts
 from kube.credentials import Access
-from kube.reach import Reach
+from kube.reachability import Reachability
 from kube.session import Request
 
 Raw = dict[str, Any]
@@ -35,14 +35,14 @@ class Client:
     def __init__(self, access: Access, user_agent: str = "contour") -> None:
         self.access = access
         self.user_agent = user_agent
-        self.reach = Reach()
+        self.reachability = Reachability()
         """Whether the server answers."""
         self._session: session.Session | None = None
 
     async def __aenter__(self) -> Self:
         """Raises `credentials.AccessError` at once if there is no way to ask anything."""
         await self.access.credentials()
-        self._session = session.Session(self.access, self.user_agent, self.reach)
+        self._session = session.Session(self.access, self.user_agent, self.reachability)
         return self
 
     async def __aexit__(
@@ -147,7 +147,7 @@ class Client:
     ) -> AsyncIterator[list[bytes]]:
         with session.as_failures(path):
             async for found in texts.lines(response.content.iter_any()):
-                self.reach.answered(session.descriptor(response))
+                self.reachability.answered(session.descriptor(response))
                 yield found
 
     @property

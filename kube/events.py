@@ -190,7 +190,7 @@ class Recorder:
         self._failures += 1
         if self._failures == 1:
             log.warning("cannot write Events: %s; retrying", error)
-        await self._client.reach.pause(backoff.delay(self._failures, 0.5, LONGEST_PAUSE))
+        await self._client.reachability.pause(backoff.delay(self._failures, 0.5, LONGEST_PAUSE))
 
 
 def event(found: Occurrence, reporter: Reporter, now: str) -> Raw:

@@ -24,7 +24,7 @@ class Client(client.Client):
 
     def __init__(self, opened: client.Client, is_leader: Callable[[], bool]) -> None:
         super().__init__(opened.access, opened.user_agent)
-        self.reach = opened.reach
+        self.reachability = opened.reachability
         self._opened = opened
         self._is_leader = is_leader
 

@@ -113,7 +113,7 @@ class Reflector:
 
     async def _rest(self, pause: float) -> None:
         """Waits for the next turn, but not beyond the end of an outage of the server."""
-        if pause and await self._client.reach.pause(pause):
+        if pause and await self._client.reachability.pause(pause):
             self._backoff.reset()
 
     async def _turn(self) -> float:

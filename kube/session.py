@@ -16,7 +16,7 @@ from crds import raw
 from crds.raw import Raw
 from kube import errors, texts
 from kube.credentials import Access, AccessError, Credentials
-from kube.reach import Reach
+from kube.reachability import Reachability
 from kube.sockets import Sockets
 
 CONNECT_TIMEOUT = 10.0  # seconds
@@ -39,14 +39,14 @@ class Request(NamedTuple):
 class Session:
     """Connections to one API server."""
 
-    def __init__(self, access: Access, user_agent: str, reach: Reach) -> None:
+    def __init__(self, access: Access, user_agent: str, reachability: Reachability) -> None:
         self._access = access
-        self._reach = reach
+        self._reachability = reachability
         headers = {"User-Agent": user_agent, "Accept": "application/json"}
         # Without compression nothing has to be decompressed, and this network is rarely slow.
         headers["Accept-Encoding"] = "identity"
         self._sockets = Sockets()
-        reach.cut = self._sockets.cut
+        reachability.cut = self._sockets.cut
         connector = aiohttp.TCPConnector(limit=0, socket_factory=self._sockets.make)
         self._session = aiohttp.ClientSession(
             connector=connector, headers=headers, read_bufsize=READ_AHEAD
@@ -119,7 +119,7 @@ class Session:
         headers = {"Authorization": credentials.authorization} if credentials.authorization else {}
         if request.body is not None:
             headers["Content-Type"] = request.content_type
-        with self._reach.asking():
+        with self._reachability.asking():
             response = await self._session.request(
                 request.method,
                 credentials.url + request.path,
@@ -133,7 +133,7 @@ class Session:
                 timeout=timeout,
             )
         if response.status < 500:
-            self._reach.answered(descriptor(response))
+            self._reachability.answered(descriptor(response))
         return response
 
 

@@ -23,7 +23,7 @@ MOST_WAITING = 1024 * 1024  # bytes
 _PATIENCE = 0.5  # seconds that the end of the process waits for the reader
 
 
-def told(lost: int) -> str:
+def lost_lines(lost: int) -> str:
     """How many lines were lost."""
     return f"{lost} lines were lost: nobody read standard error"
 
@@ -32,15 +32,15 @@ class Unwaiting(io.BufferedIOBase):
     """Writes to a descriptor from a thread, in order; each write is a line.
 
     A line is taken if nothing waits. Once more waits than `MOST_WAITING`, lines are lost until
-    everything that waits is written; how many is said then, with the words of `told`. What the
+    everything that waits is written; how many is said then, in the words of `message`. What the
     descriptor refuses is lost as well.
     """
 
     name = "<stderr>"
 
-    def __init__(self, descriptor: int, told: Callable[[int], str] = told) -> None:
+    def __init__(self, descriptor: int, message: Callable[[int], str] = lost_lines) -> None:
         super().__init__()
-        self.told = told
+        self.message = message
         self._descriptor = descriptor
         self._waiting = deque[bytes]()  # the first one is being written
         self._size = self._lost = 0
@@ -93,7 +93,7 @@ class Unwaiting(io.BufferedIOBase):
                 self._size -= len(self._waiting.popleft())
                 if not self._waiting and self._lost:
                     lost, self._lost = self._lost, 0
-                    self._add(f"{self.told(lost)}\n".encode())
+                    self._add(f"{self.message(lost)}\n".encode())
                 self._changed.notify_all()
 
     def _put(self, line: bytes) -> None:
@@ -119,7 +119,7 @@ _made: dict[int, tuple[Unwaiting, TextIO]] = {}
 """By descriptor."""
 
 
-def standard_error(told: Callable[[int], str] = told) -> TextIO | None:
+def standard_error(message: Callable[[int], str] = lost_lines) -> TextIO | None:
     """Standard error, for whoever must not wait; None if it was closed before the program began.
 
     Everybody who asks writes through the same thread, so lines keep their order.
@@ -130,7 +130,7 @@ def standard_error(told: Callable[[int], str] = told) -> TextIO | None:
     except (AttributeError, ValueError, OSError):  # there is none, or it is in memory
         return stream
     if descriptor not in _made:
-        raw = Unwaiting(descriptor, told)
+        raw = Unwaiting(descriptor, message)
         text = io.TextIOWrapper(raw, stream.encoding, "backslashreplace", write_through=True)
         _made[descriptor] = raw, text
         atexit.register(raw.drain)

@@ -279,7 +279,7 @@ def _write(path: str, settings: "bootstraps.Settings", custom: Path | None) -> N
     from contour.cli import custombootstrap, failures
     from contour.host import errors
 
-    with failures.told(errors.Error):
+    with failures.fatal(errors.Error):
         text = custombootstrap.text(settings, custom)
         _write_secrets(settings)  # which Envoy reads when it validates
         with _writing():

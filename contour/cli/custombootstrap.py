@@ -19,7 +19,7 @@ def from_file(path: Path, option: str) -> CustomBootstrap:
         raise errors.RefusedError(f"{option}: cannot read {path}: {error}") from error
     custom, found = custombootstrap.from_text(content)
     if custom is None:
-        said = "; ".join(map(custombootstrap.told, found.errors))
+        said = "; ".join(map(custombootstrap.sentence, found.errors))
         raise errors.RefusedError(f"{option} {path}: {said}")
     return custom
 
@@ -37,7 +37,7 @@ def text(settings: bootstrap.Settings, file: Path) -> str:
     except custombootstrap.RefusedBootstrapError as refused:
         raise errors.RefusedError(f"--custom {file}: {refused}") from refused
     for it in found.warnings:
-        click.echo(f"warning: {custombootstrap.told(it)}", err=True)
+        click.echo(f"warning: {custombootstrap.sentence(it)}", err=True)
     return found.text
 
 

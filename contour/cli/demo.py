@@ -41,7 +41,7 @@ def demo(
         from showing import signals
 
     log_to_stderr(verbose)
-    with failures.told(host.Error, files.UnreadableInput):
+    with failures.fatal(host.Error, files.UnreadableInput):
         named = ports.mapping(port_map)
         options = running.RunOptions(
             port_map=tuple(sorted(named.items())),

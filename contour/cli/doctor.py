@@ -119,7 +119,7 @@ def _machine(bind: str, port_map: tuple[str, ...], state_dir: Path | None) -> li
     from contour.doctor import machine
     from contour.host import ports
 
-    with failures.told(host.Error):
+    with failures.fatal(host.Error):
         asked = machine.Machine(
             ports.bindable(bind), ports.mapping(port_map), state_dir or rundir.default_path()
         )

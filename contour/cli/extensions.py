@@ -51,9 +51,9 @@ def take(controller: Controller, batch: Batch, asked: Addresses) -> Iterator[str
         controller.hook_rows.questioner = _Unmodified()
         controller.take(batch)
     else:
-        from contour.cli import askingextensions  # imports gRPC, which other commands do not need
+        from contour.cli import extensioncalls  # imports gRPC, which other commands do not need
 
-        askingextensions.take(controller, batch, asked.of)
+        extensioncalls.take(controller, batch, asked.of)
     names = [it.name for it in controller.engine.ask(hookservers.servers, ())]
     for name in names:
         if not asked.of(name):

@@ -12,7 +12,7 @@ import click
 
 
 @contextmanager
-def told(*kinds: type[Exception]) -> Generator[None]:
+def fatal(*kinds: type[Exception]) -> Generator[None]:
     """Within the context, errors of these types, alone or in groups, end the process with exit code
     2."""
     lines: list[str] = []

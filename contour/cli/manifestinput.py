@@ -21,7 +21,7 @@ from contour.status import listing
 from contour.status.rows import Row
 from crds.meta import NamespacedName, ObjectRef
 from crds.raw import Raw
-from dag import counting
+from dag import ratelimitclient
 from dag.nodes import Endpoint
 from dag.problems import patches
 
@@ -135,7 +135,7 @@ def _controller(fleets: rendering.Fleets, *, translates: bool) -> Controller:
         gives_hints=True,
     )
     result.assume_acceptance()
-    result.engine.write(counting.SOCKET, (), counting.SOCKET_NAME)
+    result.engine.write(ratelimitclient.SOCKET, (), ratelimitclient.SOCKET_NAME)
     return result
 
 

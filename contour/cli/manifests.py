@@ -179,7 +179,7 @@ def _file(path: Path | None, place: "installation.Place") -> str:
     from contour.configfile import source
     from crds.meta import NamespacedName
 
-    with failures.told(source.UnusableFileError, OSError):
+    with failures.fatal(source.UnusableFileError, OSError):
         name = NamespacedName(place.namespace, place.named("contour"))
         for it in source.usable(path, name, "serve")[1]:
             click.echo(f"contour: {path}: {it}", err=True)

@@ -66,7 +66,7 @@ def connected(source: Source, work: Callable[[Client], Awaitable[T]]) -> T:
         async with Client(found, "contour-cli") as client:
             return await work(client)
 
-    with failures.told(*FAILURES):
+    with failures.fatal(*FAILURES):
         return asyncio.run(run())
     raise AssertionError  # the process has ended
 

@@ -122,7 +122,7 @@ def run(
         from showing import signals
 
     log_to_stderr(verbose)
-    with failures.told(host.Error, files.UnreadableInput, UnusableFileError):
+    with failures.fatal(host.Error, files.UnreadableInput, UnusableFileError):
         source = on_this_machine(config_path) if config_path is not None else None
         options = running.RunOptions(
             paths=_manifests(paths, source),

@@ -44,7 +44,7 @@ class _Serve(click.Command):
         except click.NoSuchOption as error:
             from contour.conversion import contourflags
 
-            if text := contourflags.told(error.option_name):
+            if text := contourflags.replacement(error.option_name):
                 raise click.UsageError(text, ctx) from None
             raise
 
@@ -226,5 +226,5 @@ def serve(log_format: "logs.Format", log_level: str, **flags: Any) -> None:
         from showing import logs, signals
 
     logs.configure(log_format, log_level)
-    with failures.told(AccessError, errors.RequestError, OSError, UnusableFileError):
+    with failures.fatal(AccessError, errors.RequestError, OSError, UnusableFileError):
         signals.run(replica.serve(flags))

@@ -18,7 +18,6 @@ from crds.contourconfiguration import (
     GatewaySettings,
     PatchPolicySettings,
 )
-from crds.counting import RateLimitFilterSettings
 from crds.endpoints import DebugEndpoint, ObjectName
 from crds.envoygateway import configfile as crd
 from crds.envoygateway.extensionmanager import (
@@ -30,6 +29,7 @@ from crds.envoygateway.extensionmanager import (
 from crds.envoysettings import Envoy
 from crds.hooks import Extension, ExtensionHooks, ExtensionServer, ExtensionTLS
 from crds.meta import NamespacedName, ObjectMeta
+from crds.ratelimitfiltersettings import RateLimitFilterSettings
 from crds.ratelimitservice import RateLimitService, Redis, RedisTLS
 from crds.workloads import NetworkPublishing
 from dag.configuration import reading

@@ -32,7 +32,7 @@ FIELDS: Mapping[str, str] = {
 _OPTIONS = {"--debug": "--log-level debug", "-d": "--log-level debug"}
 
 
-def told(option: str) -> str | None:
+def replacement(option: str) -> str | None:
     """What to use instead of an option of upstream; None for one that upstream does not have."""
     if option in _OPTIONS:
         return f"{option} is an option of upstream Contour; use {_OPTIONS[option]}"

@@ -7,7 +7,7 @@ out. Elsewhere: rendering (`contour.bootstrap`), and Envoy's own validation
 (`contour.host.validating`).
 """
 
-from contour.custombootstrap.applying import Applied, RefusedBootstrapError, applied, told
+from contour.custombootstrap.applying import Applied, RefusedBootstrapError, applied, sentence
 from contour.custombootstrap.reading import as_text, from_text
 
-__all__ = ["Applied", "RefusedBootstrapError", "applied", "as_text", "from_text", "told"]
+__all__ = ["Applied", "RefusedBootstrapError", "applied", "as_text", "from_text", "sentence"]

@@ -35,7 +35,7 @@ class RefusedBootstrapError(Exception):
 
     def __init__(self, remarks: Iterable[Remark]) -> None:
         self.remarks = tuple(remarks)[:_MOST_TOLD]
-        super().__init__("; ".join(told(it) for it in self.remarks))
+        super().__init__("; ".join(sentence(it) for it in self.remarks))
 
 
 class Applied(NamedTuple):
@@ -47,7 +47,7 @@ class Applied(NamedTuple):
     warnings: tuple[Remark, ...]
 
 
-def told(remark: Remark) -> str:
+def sentence(remark: Remark) -> str:
     """A remark in a sentence."""
     return " ".join(filter(None, (remark.path.lstrip("."), remark.text)))
 

@@ -15,7 +15,7 @@ from contour.envoy.guards import counted, ratelimits
 from contour.ratelimits.messages import RateLimitConfig, RateLimitDescriptor, RateLimitPolicy
 from contour.xds import resources, wire
 from crds.meta import ObjectRef
-from dag import counting, hosts, nodes
+from dag import hosts, nodes, ratelimitclient
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import filterlimits
 from dag.gateway.envoypolicies import trafficlimits
@@ -39,7 +39,7 @@ class OwnerKey(NamedTuple):
 @query
 def head(_: View, __: HeadKey) -> Pieces:
     """The resource without its limits."""
-    message = RateLimitConfig(name=names.LIMITS.name, domain=counting.DOMAIN)
+    message = RateLimitConfig(name=names.LIMITS.name, domain=ratelimitclient.DOMAIN)
     return (resources.Change(names.LIMITS, "", resources.part(message.SerializeToString())),)
 
 
@@ -78,12 +78,12 @@ def _used(found: nodes.VirtualHost) -> set[ObjectRef]:
 
 
 def _found(_: nodes.HostKey, found: nodes.VirtualHost) -> Iterator[tuple[OwnerKey, None]]:
-    return ((OwnerKey(counting.FLEET, it), None) for it in _used(found))
+    return ((OwnerKey(ratelimitclient.FLEET, it), None) for it in _used(found))
 
 
 def _limited(_: nodes.HostKey, found: nodes.VirtualHost) -> Iterator[tuple[HeadKey, None]]:
     if _used(found):
-        yield HeadKey(counting.FLEET), None
+        yield HeadKey(ratelimitclient.FLEET), None
 
 
 LIMITS: Index[OwnerKey, None] = Index("owners of limits of hosts", hosts.virtual_host, _found)

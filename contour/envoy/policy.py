@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
-from dag import counting, defaults, fleets, nodes
+from dag import defaults, fleets, nodes, ratelimitclient
 from dag.configuration import logs
 from dag.configuration.reading import Timeouts
 from dag.configuration.settings import routing, settings
@@ -83,7 +83,7 @@ def downstream(view: View, _: tuple[()]) -> Downstream:
         num_trusted_hops=found.num_trusted_hops,
         edge=view.ask(defaults.edge, ()),
         rate_limits=view.ask(defaults.rate_limit_service, ()),
-        limits=view.ask(counting.service, ()),
+        limits=view.ask(ratelimitclient.service, ()),
     )
 
 

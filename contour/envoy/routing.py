@@ -23,7 +23,7 @@ from contour.envoy import (
 from contour.envoy.credentials import Pieces
 from contour.envoy.fleets import FleetKey
 from contour.envoy.guards import logins
-from contour.envoy.hooks import bare, lists, passed, questions
+from contour.envoy.hooks import lists, passed, questions, stripping
 from contour.envoy.patches import applying, layers, places
 from contour.envoy.patches.applying import Patched
 from contour.xds import resources
@@ -119,9 +119,9 @@ def _shaped(view: View, key: nodes.HostKey) -> resources.Part | None:
     traits = _traits(view, key, node)
     needs = (*used.values(), *(resources.Name(resources.CLUSTER, it) for it in added))
     origins = (*node.origins, *passed.authors(view))
-    part = resources.part(bare.completed(node, called, traits, body), needs, origins)
+    part = resources.part(stripping.completed(node, called, traits, body), needs, origins)
     if (older := releases.for_older(node)) is not None:
-        part = _with_older(part, bare.completed(older, called, traits, body))
+        part = _with_older(part, stripping.completed(older, called, traits, body))
     return part
 
 

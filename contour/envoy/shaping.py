@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from contour.envoy import listening, policy, routing, translating, virtual_hosts
-from contour.envoy.hooks import bare, chain, passed, questions, templates, trust
+from contour.envoy.hooks import chain, passed, questions, stripping, templates, trust
 from contour.envoy.hooks.questions import Good, Shaped, TemplateKey, Told
 from crds.meta import ObjectRef
 from crds.records import replace
@@ -23,11 +23,11 @@ from dag.engine.view import View, query
 
 
 @query
-def stripped(view: View, key: nodes.HostKey) -> bare.Stripped:
+def stripped(view: View, key: nodes.HostKey) -> stripping.Stripped:
     """A host as extensions see it, for the question and for checking the answers."""
     node = view.ask(hosts.virtual_host, key)
     assert node is not None, "there is a host that is asked about"
-    return bare.stripped(node, _called(view, key, node))
+    return stripping.stripped(node, _called(view, key, node))
 
 
 def _called(view: View, key: nodes.HostKey, node: nodes.VirtualHost) -> dict[nodes.AnyCluster, str]:
@@ -72,7 +72,7 @@ class _Host:
 
     def name(self, index: int) -> str:
         """The name of a route."""
-        return bare.identities(self.node)[index]
+        return stripping.identities(self.node)[index]
 
     def route(self, index: int) -> bytes | None:
         """A route after the hook `Route`, when extensions last answered about it; None: they never
@@ -82,8 +82,8 @@ class _Host:
             return None
         body = good.routed
         if body is None:
-            body = bare.stripped(good.node, _called(self.view, self.key, good.node)).body
-        return bare.routes(body).get(name)
+            body = stripping.stripped(good.node, _called(self.view, self.key, good.node)).body
+        return stripping.routes(body).get(name)
 
     def is_replacing(self, index: int) -> bool:
         """Whether a route may replace one that its object had before."""
@@ -97,16 +97,16 @@ class _Host:
         before: new ones, and those that are closed already."""
         good = self.good
         if good is None:
-            return frozenset(bare.identities(self.node))
-        names = enumerate(bare.identities(self.node))
-        known = {*bare.identities(good.node)} - good.closed
+            return frozenset(stripping.identities(self.node))
+        names = enumerate(stripping.identities(self.node))
+        known = {*stripping.identities(good.node)} - good.closed
         return frozenset(it for at, it in names if it not in known and not self.is_replacing(at))
 
     def with_held(self, held: Sequence[int]) -> nodes.VirtualHost:
         """The host with these routes as they were."""
         if not held or (good := self.good) is None:
             return self.node
-        before = dict(zip(bare.identities(good.node), good.node.routes, strict=True))
+        before = dict(zip(stripping.identities(good.node), good.node.routes, strict=True))
         routes = list(self.node.routes)
         for it in held:
             routes[it] = before[self.name(it)]
@@ -127,7 +127,7 @@ class _Attempt(NamedTuple):
         """The names of the routes whose answers are refused; an empty name for the whole host."""
         return frozenset(it.route for it in self.refusals)
 
-    def told(self, end: str) -> tuple[Told, ...]:
+    def messages(self, end: str) -> tuple[Told, ...]:
         """The messages about the refusals."""
         return _told((it.server for it in self.found.asked), self.refusals, end)
 
@@ -214,7 +214,7 @@ def _without_refused(
 ) -> Shaped:
     """The host after refused answers: the routes stay as they were if they have been served, else
     the whole host does. What was never served, or cannot be served any more, is closed."""
-    names = bare.identities(host.node)
+    names = stripping.identities(host.node)
     routes = frozenset(
         it
         for it, objects in enumerate(referred)
@@ -230,20 +230,20 @@ def _without_refused(
     last = _last(host)
     if last is None or last[1] or attempt.refused <= host.closable():
         origins = tuple(sorted({*found.origins, *_origins(host.node, attempt.refused)}))
-        return found._replace(told=(*found.told, *attempt.told(_CLOSED)), origins=origins)
-    return _waiting(host, found._replace(told=(*found.told, *attempt.told(""))))
+        return found._replace(told=(*found.told, *attempt.messages(_CLOSED)), origins=origins)
+    return _waiting(host, found._replace(told=(*found.told, *attempt.messages(""))))
 
 
 def _origins(node: nodes.VirtualHost, names: frozenset[str]) -> Iterable[ObjectRef]:
     """The objects of these routes; those of the whole host if one of the routes is an extension's
     own."""
-    every = dict(zip(bare.identities(node), (it.origin for it in node.routes), strict=True))
+    every = dict(zip(stripping.identities(node), (it.origin for it in node.routes), strict=True))
     return node.origins if names - every.keys() else {every[it] for it in names}
 
 
 def _after(first: _Attempt, second: Shaped) -> Shaped:
     """The result of a second attempt, which also depends on the answers to the first one."""
-    told = dict.fromkeys((*first.found.told, *first.told(""), *second.told))
+    told = dict.fromkeys((*first.found.told, *first.messages(""), *second.told))
     asked = (*first.found.asked, *second.asked)
     answered = (*first.found.answered, *second.answered)
     return second._replace(told=tuple(told), asked=asked, answered=answered)
@@ -272,7 +272,9 @@ def _checked(
     assert good.body is not None, "something came back"
     called = _called(view, key, node)
     is_current = node is host.node
-    asked, taken, guarded = view.ask(stripped, key) if is_current else bare.stripped(node, called)
+    asked, taken, guarded = (
+        view.ask(stripped, key) if is_current else stripping.stripped(node, called)
+    )
     known.add(called.values())
     filters = _Noted(_filters(view, key))
     allowed = trust.Allowed(known, filters, taken, guarded)
@@ -316,9 +318,9 @@ def _last(host: _Host) -> tuple[Good, tuple[Told, ...]] | None:
         return None
     gone = frozenset(_removed(good.node, host.node))
     if gone:
-        named = zip(bare.identities(good.node), good.node.routes, strict=True)
+        named = zip(stripping.identities(good.node), good.node.routes, strict=True)
         routes = tuple(it for name, it in named if name not in gone)
-        body = bare.without(good.body, gone) if good.body is not None else None
+        body = stripping.without(good.body, gone) if good.body is not None else None
         good = good._replace(node=replace(good.node, routes=routes), body=body)
     if good.body is None or _can_serve(host, good):
         return good, ()
@@ -345,7 +347,7 @@ def _removed(before: nodes.VirtualHost, now: nodes.VirtualHost) -> Iterator[str]
 
 def _by_origin(node: nodes.VirtualHost) -> defaultdict[ObjectRef, set[str]]:
     found: defaultdict[ObjectRef, set[str]] = defaultdict(set)
-    for name, route in zip(bare.identities(node), node.routes, strict=True):
+    for name, route in zip(stripping.identities(node), node.routes, strict=True):
         found[route.origin].add(name)
     return found
 

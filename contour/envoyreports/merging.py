@@ -21,7 +21,7 @@ from contour.envoyreports.report import MOST_WORDS, EnvoyReport, Refusal, Report
 from contour.xds.observer import NO_RELEASES, AckObserver, RefusedPart
 from contour.xds.resources import Name, PartKey
 from crds.meta import ObjectRef
-from dag import counting, refusals, releases
+from dag import ratelimitclient, refusals, releases
 from dag.engine.incremental import Engine
 from dag.refusals import Application, Declined
 
@@ -57,7 +57,7 @@ class FleetReports(AckObserver):
     def __post_init__(self) -> None:
         self._objects = self.shared or RefusedObjects(self.engine)
         self.engine.write(refusals.ENVOYS, self.fleet, 0)
-        if self.fleet == counting.FLEET and self.published is not None:
+        if self.fleet == ratelimitclient.FLEET and self.published is not None:
             self._awaited = Limits(self.engine, self.published)
         else:
             served = (self.is_accepted, self.published)

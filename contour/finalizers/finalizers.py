@@ -57,7 +57,7 @@ class Sources:
     everything: Callable[[], Iterable[ObjectRef]]
     concerned: Callable[[ObjectRef], Iterable[ObjectRef]]
     resource: Callable[[str], Resource | None]
-    told: Callable[[], Awaitable[None]]
+    until_statuses_are_written: Callable[[], Awaitable[None]]
     """Waits until statuses are up to date."""
 
 
@@ -123,7 +123,7 @@ class Finalizers:
     async def _farewell(self) -> None:
         try:
             async with asyncio.timeout(LONGEST_FAREWELL):
-                await self._sources.told()
+                await self._sources.until_statuses_are_written()
         except TimeoutError:
             return
 

@@ -20,7 +20,7 @@ async def drain(envoy: administration.Administration, seconds: float) -> None:
     """Drains Envoy; returns when its end would affect no client, or when the time is up."""
     try:
         async with asyncio.timeout(seconds):
-            await finishing.told(envoy.drain)
+            await finishing.answer(envoy.drain)
             await _tell(envoy, seconds)
             await finishing.quiet(envoy, idle_grace=_IDLE_GRACE, poll=_POLL)
     except (TimeoutError, finishing.ExitedError):
@@ -29,7 +29,7 @@ async def drain(envoy: administration.Administration, seconds: float) -> None:
 
 
 async def _tell(envoy: administration.Administration, seconds: float) -> None:
-    activity = await finishing.told(envoy.activity)
+    activity = await finishing.answer(envoy.activity)
     if activity.is_busy:
         _log.info(
             "draining: %s still open; waiting up to %g s. A second signal (Ctrl-C) ends it now",

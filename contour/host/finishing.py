@@ -28,7 +28,7 @@ class ExitedError(Exception):
     """Nobody listens on the administration interface."""
 
 
-async def told(ask: Callable[[], Awaitable[T]]) -> T:
+async def answer(ask: Callable[[], Awaitable[T]]) -> T:
     """The answer of the administration interface, asked until it gives one. Raises ExitedError."""
     refusals, last = 0, ""
     while True:
@@ -52,7 +52,7 @@ async def quiet(
     or when none of the former was for `idle_grace` seconds. Raises ExitedError."""
     idle = 0.0
     while idle < idle_grace:
-        activity = await told(envoy.activity)
+        activity = await answer(envoy.activity)
         if not activity.is_busy and activity.connections <= connections:
             return
         idle = 0 if activity.is_busy else idle + poll

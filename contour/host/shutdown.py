@@ -40,7 +40,7 @@ async def drain(envoy: Administration, patience: Patience) -> None:
     """Drains Envoy; returns when its end would affect no client, or when the time is up."""
     try:
         async with asyncio.timeout(patience.timeout):
-            await finishing.told(envoy.fail_health_checks)
+            await finishing.answer(envoy.fail_health_checks)
             await asyncio.sleep(patience.delay)
             await finishing.quiet(
                 envoy,

@@ -29,7 +29,7 @@ Children = children.Children[Key]
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class FleetScope:
     """Where the objects of fleets may be."""
 
     namespaces: tuple[str, ...]
@@ -54,9 +54,9 @@ class Reach:
 
 
 def followed(
-    client: Client, owned: Ownership, reach: Reach, on_change: Callable[[Key], None]
+    client: Client, owned: Ownership, scope: FleetScope, on_change: Callable[[Key], None]
 ) -> Children:
     """The children of all fleets."""
     params = {"labelSelector": ownership.selector(owned.labels)}
-    collections = (Collection(kind, params, namespace) for kind, namespace in reach.places)
+    collections = (Collection(kind, params, namespace) for kind, namespace in scope.places)
     return Children(client, collections, desired.key_of, on_change)

@@ -17,7 +17,7 @@ from contour.infrastructure.certifying import Issuer
 from contour.infrastructure.desired import Release
 from crds.meta import NamespacedName
 from crds.raw import Raw, at
-from dag import counting
+from dag import ratelimitclient
 from dag.fleets import FleetProblem
 from dag.ratelimitservice import Wanted
 from kube import errors
@@ -47,13 +47,13 @@ class Site(NamedTuple):
 
     address: str = "127.0.0.1"
     """The IP address at which Envoys reach it."""
-    port: int = counting.PORT
+    port: int = ratelimitclient.PORT
 
 
-def provisioned(release: Release) -> counting.Provisioned:
+def provisioned(release: Release) -> ratelimitclient.Provisioned:
     """The names of the parts of the service."""
     home, called = release.owner.namespace, release.named(ratelimitservice.CALLED)
-    return counting.Provisioned(
+    return ratelimitclient.Provisioned(
         NamespacedName(home, called),
         NamespacedName(home, release.named(ratelimitservice.LEADER)),
         NamespacedName(home, called),

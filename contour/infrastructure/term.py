@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from contour.infrastructure import children, desired
-from contour.infrastructure.children import Reach
+from contour.infrastructure.children import FleetScope
 from contour.infrastructure.desired import SHARED, Key, Release
 from contour.infrastructure.keeping import FleetReconciler, Wanted
 from crds.raw import at
@@ -31,7 +31,7 @@ class Instance(Protocol):
         """The wanted fleets, by name; empty while there is no configuration."""
         ...
 
-    def reach(self) -> Reach | None:
+    def scope(self) -> FleetScope | None:
         """Where objects of fleets may be; None: nothing is kept."""
         ...
 
@@ -73,35 +73,37 @@ class Infrastructure:
         """For one term, until it is cancelled."""
         while True:
             self._news.clear()
-            reach = self._instance.reach()
-            if reach is None:
+            scope = self._instance.scope()
+            if scope is None:
                 await self._news.wait()
                 continue
-            self._term = term = _Term(self._client, self._release, self._instance, reach)
+            self._term = term = _Term(self._client, self._release, self._instance, scope)
             try:
                 async with asyncio.TaskGroup() as group:
                     work = group.create_task(term.run(self._news.set))
-                    await self._changed(term, reach)
+                    await self._changed(term, scope)
                     work.cancel()
             finally:
                 self._term = None
 
-    async def _changed(self, term: "_Term", reach: Reach) -> None:
-        """Returns when the reach has changed, and nothing is left to be removed in the former
+    async def _changed(self, term: "_Term", scope: FleetScope) -> None:
+        """Returns when the scope has changed, and nothing is left to be removed in the former
         one."""
-        while self._instance.reach() == reach or term.has_strays:
+        while self._instance.scope() == scope or term.has_strays:
             self._news.clear()
             await self._news.wait()
 
 
 class _Term:
-    """The work for as long as the reach stays the same."""
+    """The work for as long as the scope stays the same."""
 
-    def __init__(self, client: Client, release: Release, instance: Instance, reach: Reach) -> None:
+    def __init__(
+        self, client: Client, release: Release, instance: Instance, scope: FleetScope
+    ) -> None:
         self._release = release
         self._instance = instance
         own = release.ownership
-        self._children = children.followed(client, own, reach, self._on_change)
+        self._children = children.followed(client, own, scope, self._on_change)
         self._queue = WorkQueue[Key]()
         self._reconciler = FleetReconciler(client, release, self._children, self._queue.add)
         self._wanted: dict[Key, Wanted] = {}

@@ -53,13 +53,13 @@ async def served(
 def asked(question: Question) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
     """Answers posted questions; 400 with the reason if one makes no sense."""
 
-    async def told(request: web.BaseRequest) -> web.Response:
+    async def answer(request: web.BaseRequest) -> web.Response:
         try:
             return web.json_response(question(await request.text()))
         except ValueError as error:
             return web.Response(status=400, text=str(error))
 
-    return told
+    return answer
 
 
 def _answering(page: PageContent) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

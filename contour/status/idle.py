@@ -15,7 +15,7 @@ from dag.problems.reasons import CommandLine
 from dag.warnings import uses
 
 
-def told(engine: Engine, subject: ObjectRef) -> Iterator[Told]:
+def messages(engine: Engine, subject: ObjectRef) -> Iterator[Told]:
     """The Services without a ready endpoint, for an object that is served, or the Service
     itself."""
     names = [subject.key] if subject.kind == "Service" else uses.services(engine, subject)

@@ -64,7 +64,7 @@ def plain(found: list[Row]) -> list[shown.Row]:
 def row(board: Board, engine: Engine, subject: ObjectRef) -> Row:
     """The row of one object, whether or not it is for this controller."""
     found = board.row(subject)
-    idle_ones = tuple(idle.told(engine, subject)) if subject.kind in _LEADING else ()
+    idle_ones = tuple(idle.messages(engine, subject)) if subject.kind in _LEADING else ()
     if idle_ones:
         found = replace(found, told=(*found.told, *idle_ones))
     table = tables.BY_KIND.get(subject.kind)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from contour.status import doubts, merging, stored
+from contour.status import envoydependent, merging, stored
 from contour.status.answers import Answer
 from contour.status.tally import Tally
 from crds.meta import NamespacedName, ObjectRef
@@ -117,7 +117,7 @@ class Updates:
         change = merging.difference(known.status, wanted)
         if not change:
             return "unchanged"
-        if not self._sources.is_assembled() and doubts.depends_on_envoys(
+        if not self._sources.is_assembled() and envoydependent.depends_on_envoys(
             subject, known.status, answer.generation, voice
         ):
             return "held"

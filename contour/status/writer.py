@@ -129,7 +129,7 @@ class Writer:
         while True:
             held = max(self._standstill_until, self._bursts.held_until) - _now()
             if held > 0:
-                if await self._client.reach.pause(held):
+                if await self._client.reachability.pause(held):
                     self._standstill_until = 0.0
             elif self._precedence.holds(_now()):
                 await asyncio.sleep(_LOOK)

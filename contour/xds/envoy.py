@@ -31,7 +31,7 @@ from contour.xds.events import (
     Woken,
 )
 from contour.xds.gates import Gates, Waits
-from contour.xds.introduction import Introduction, without
+from contour.xds.initialresources import InitialResources, without
 from contour.xds.outcomes import Accepted, Dropped, Gone, Outcome, Refused, Settled
 from contour.xds.pacing import Pace
 from contour.xds.quarantine import Quarantine
@@ -98,7 +98,7 @@ class Envoy:
             *(served.patience.warming, served.waits),
         )
         self._warming = Warming(served.store, self.gates, self.subscriptions)
-        self._introduction = Introduction(served.store, self.gates, self._warming)
+        self._initial = InitialResources(served.store, self.gates, self._warming)
         self._removals = PendingRemovals()
         self._arrival = Arrival(self.subscriptions)
         self._whole: Whole | None = None
@@ -232,14 +232,14 @@ class Envoy:
         self, by: Subscription, names: Sequence[str], had: Mapping[str, str], now: float
     ) -> list[tuple[Subscription, Outcome]]:
         """Handles the first request for resources on a stream; `had` are its versions of them."""
-        newest = self._introduction.newest(by, names, had)
+        newest = self._initial.newest(by, names, had)
         rest = without(names, newest)
         new = [it for it in rest if it not in had] if had else rest
         self._arrival.expect(by, new)
         if len(new) < len(names):
             self._arrival.has(by)
-        self._introduction.keep(by, newest, now)
-        others = without(rest, self._introduction.offer_all(by, new))
+        self._initial.keep(by, newest, now)
+        others = without(rest, self._initial.offer_all(by, new))
         known = [it for it in others if self._introduce_one(by, it, had.get(it), now)]
         if not newest and not known:
             return []
@@ -250,7 +250,7 @@ class Envoy:
         it."""
         resource = by.resource(name)
         if resource is not None:
-            return self._introduction.bring(by, resource, version, now)
+            return self._initial.bring(by, resource, version, now)
         if version is None:
             by.mark(name, state.absent())
         elif by.type_url in _OF_CLUSTERS | {CLUSTER}:
@@ -309,7 +309,7 @@ class Envoy:
             self._regain(to, left, resource, now)
             return
         if resource.name.type_url == CLUSTER:
-            self._introduction.close(to, (resource.name.name,))
+            self._initial.close(to, (resource.name.name,))
         else:
             self.gates.open(resource.name, now)
             self._warming.cools(resource.name, now)

@@ -21,7 +21,7 @@ def outer_class(spec: Place) -> Place:
     return _publishing(spec).at("gateway").at("gatewayClassName")
 
 
-def told(spec: Place, envoy: Envoy, own_controller: str) -> Iterator[Problem]:
+def problems_of(spec: Place, envoy: Envoy, own_controller: str) -> Iterator[Problem]:
     """The contradictions. `own_controller` is the name of ours; empty if it serves no Gateways."""
     publishing, at = envoy.network_publishing, _publishing(spec)
     if publishing is None:

@@ -19,11 +19,11 @@ from crds.contourconfiguration import (
     RateLimitServiceSettings,
     TracingSettings,
 )
-from crds.counting import RateLimitFilterSettings
 from crds.discovery import DiscoverySettings
 from crds.envoysettings import Envoy, ListenerTLS, TimeoutSettings
 from crds.grpcclients import GrpcClients
 from crds.meta import NamespacedName
+from crds.ratelimitfiltersettings import RateLimitFilterSettings
 from crds.records import dataclass, replace
 from crds.unserved import unserved
 from dag import nodes
@@ -148,7 +148,7 @@ def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
     envoy = spec.envoy or Envoy()
     gateway, httpproxy = spec.gateway, spec.httpproxy
     controller_name = (gateway.controller_name or DEFAULT_CONTROLLER_NAME) if gateway else ""
-    yield from publishing.told(at, envoy, controller_name)
+    yield from publishing.problems_of(at, envoy, controller_name)
     return Settings(
         class_names=spec.ingress.class_names if spec.ingress else (),
         root_namespaces=httpproxy.root_namespaces if httpproxy else (),

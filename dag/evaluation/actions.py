@@ -24,7 +24,7 @@ def answer(host: str, route: nodes.Route, request: Request) -> Answer:
     match route.action:
         case nodes.Respond(status, body) as respond:
             changed = _changes([respond.headers, route.response_headers])
-            return Answer(status, body=told(body), route=route, response_headers=changed)
+            return Answer(status, body=as_text(body), route=route, response_headers=changed)
         case nodes.Redirect() as redirect:
             location = _location(redirect, route.match.path, request, host)
             return Answer(redirect.status, location=location, route=route, response_headers=changed)
@@ -220,10 +220,10 @@ def _changes(policies: Iterable[nodes.HeaderPolicy | None]) -> Changes:
 def _each(policies: Iterable[nodes.HeaderPolicy]) -> Iterator[tuple[str, str | None]]:
     for it in policies:
         yield from ((name.lower(), None) for name in it.remove)
-        yield from ((name.lower(), told(value)) for name, value in (*it.set, *it.add))
+        yield from ((name.lower(), as_text(value)) for name, value in (*it.set, *it.add))
 
 
-def told(value: nodes.Value) -> str:
+def as_text(value: nodes.Value) -> str:
     """A value of a header or body; what stands between percent signs is for Envoy to fill in."""
     if isinstance(value, str):
         return value

@@ -20,7 +20,9 @@ def located(request: Request, at: nodes.ClientAddress) -> Request | Answer:
     return replace(request, client=found)
 
 
-def told(request: Request, at: nodes.ClientAddress, ids: nodes.RequestId | None) -> Request:
+def with_client_headers(
+    request: Request, at: nodes.ClientAddress, ids: nodes.RequestId | None
+) -> Request:
     """The request with the headers by which Envoy tells of its client, and its ID.
 
     What clients say of it is kept only where proxies are trusted.

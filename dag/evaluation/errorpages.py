@@ -37,7 +37,7 @@ def shown(found: Answer, pages: tuple[nodes.ErrorPage, ...], request: Request) -
         found,
         status=page.status or found.status,
         location=dict(changes).get(_LOCATION) or "",
-        body=actions.told(page.body),
+        body=actions.as_text(page.body),
         response_headers=_merged(found.response_headers, changes),
     )
 

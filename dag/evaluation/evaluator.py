@@ -89,7 +89,11 @@ def _seen(world: World, traffic: nodes.ClientTraffic, request: Request) -> Reque
         found = clienttraffic.changed(found, traffic.requests)
     address = places.client_address(world, traffic)
     found = clients.located(found, address)
-    return found if isinstance(found, Answer) else clients.told(found, address, traffic.request_id)
+    return (
+        found
+        if isinstance(found, Answer)
+        else clients.with_client_headers(found, address, traffic.request_id)
+    )
 
 
 def _note_filters(world: World, at: nodes.ListenerKey, request: Request, trace: Trace) -> bool:
@@ -181,7 +185,7 @@ def _route(host: nodes.VirtualHost, request: Request, trace: Trace) -> nodes.Rou
         failure = next(matching.failures(route.match, request), "")
         if not failure and route.match.drawn is None:
             _tell(failed, trace)
-            words = f"the path {request.bare_path} is {matching.told(route.match.path)}"
+            words = f"the path {request.bare_path} is {matching.described(route.match.path)}"
             trace.note("route", "passed", words, route.origin)
             return route
         failed.append((route, failure or "the route takes only a drawn share of requests"))

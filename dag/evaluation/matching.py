@@ -13,7 +13,7 @@ from dag.values import regexes
 def failures(match: nodes.Match, request: Request) -> Iterator[str]:
     """The conditions of a route that a request does not meet, each as the end of a sentence."""
     if not is_path(match.path, request.bare_path):
-        yield f"the path {request.bare_path} is not {told(match.path)}"
+        yield f"the path {request.bare_path} is not {described(match.path)}"
     if match.method and request.method != match.method:
         yield f"the method {request.method} is not {match.method}"
     if request.method == "TRACE" and not match.method:
@@ -90,7 +90,7 @@ def is_value(wanted: nodes.ValueMatch, text: str) -> bool:
             return True
 
 
-def told(path: nodes.Path) -> str:
+def described(path: nodes.Path) -> str:
     """A condition on the path, for people."""
     match path:
         case nodes.Exact():

@@ -23,7 +23,7 @@ def closing(view: View, kind: str, metadata: ObjectMeta) -> tuple[Foreign, ...]:
     return guards if guards and _are_closed(view) else ()
 
 
-def told(
+def problems_of(
     view: View,
     kind: str,
     metadata: ObjectMeta,

@@ -65,7 +65,7 @@ def assigned(view: View, gateway: NamespacedName) -> tuple[Address, ...] | None:
     return (*matched, *(has.reached(it) for it in has.usual if it not in taken))
 
 
-def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
+def problems_of(view: View, gateway: NamespacedName) -> Iterator[Problem]:
     """How the addresses of a Gateway differ from those that it asks for."""
     own, known = place(gateway), _known(view, gateway)
     asked = wanted(view, gateway)

@@ -71,7 +71,7 @@ def infrastructure(view: View, gateway: NamespacedName) -> Infrastructure | None
     )
 
 
-def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
+def problems_of(view: View, gateway: NamespacedName) -> Iterator[Problem]:
     """Problems with infrastructure that a Gateway asks for without effect."""
     found, row = view.ask(infrastructure, gateway), view.read(tables.GATEWAYS, gateway)
     asked = row.spec.infrastructure if row is not None else None

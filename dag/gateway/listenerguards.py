@@ -84,7 +84,7 @@ def _holding(view: View, route: nodes.Route, guard: Guard | None) -> Guard | Non
     return Guard(own, securitypolicies.EFFECTS.merged(view, own.key, parent))
 
 
-def told(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Problem]:
+def problems_of(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Problem]:
     """The rules of a route that are closed at listeners of a parent, because a filter has the same
     guard as the policy and only one is possible."""
     owners = {it.holder: None for it in parent.sections}

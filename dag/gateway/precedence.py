@@ -56,7 +56,7 @@ def winner(view: View, claim: Claim) -> RankedRoute:
     return min(view.bucket(CLAIMED, claim)).route
 
 
-def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
+def problems_of(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
     """The matches that a route loses to others on the listeners of a parent."""
     found = view.ask(claims, ref)
     if found is None:

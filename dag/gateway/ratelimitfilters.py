@@ -3,7 +3,7 @@
 Each rule of each filter has a count of its own; all conditions of a rule have to hold. A count is
 identified by the route and its rule (by its name, else by its matches) and the filter and its rule,
 so an edit of another rule or filter restarts no count. Elsewhere: what a filter says
-(`filterlimits`), who counts (`dag.counting`), what the owner of a filter is told
+(`filterlimits`), who counts (`dag.ratelimitclient`), what the owner of a filter is told
 (`ratelimitstatus`).
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from crds.meta import ObjectRef
 from crds.records import replace
-from dag import counting, nodes
+from dag import nodes, ratelimitclient
 from dag.engine.view import View
 from dag.gateway.filterlimits import KIND, RULES
 from dag.gateway.identities import named
@@ -37,7 +37,7 @@ def _limits(view: View, reference: Reference) -> Iterator[nodes.Limit]:
     rules = next(iter(view.bucket(RULES, target)), None)
     if rules is None:
         raise Refused(problems.filter_not_found(at, f"{KIND} {target} not found"))
-    if obstacle := view.ask(counting.obstacle, ()):
+    if obstacle := view.ask(ratelimitclient.obstacle, ()):
         raise Refused(problems.filter_not_found(at, f"{KIND} {target}: {obstacle}"))
     if isinstance(rules, Problem):
         raise Refused(problems.filter_not_valid(at, f"{KIND} {target}: {rules.message}"))

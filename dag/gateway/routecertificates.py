@@ -48,7 +48,7 @@ def named(view: View, key: NamespacedName) -> NamespacedName | None:
     return NamespacedName(key.namespace, name) if name else None
 
 
-def told(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
+def problems_of(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]:
     """Problems, at one parent, with the certificate that a route brings or should bring."""
     at = problems.annotation(ref, ANNOTATION)
     secret = view.ask(named, ref.key) if ref.kind == "HTTPRoute" else None

@@ -62,7 +62,7 @@ def status(view: View, ref: ObjectRef) -> RouteStatus | None:
 def _at_service(
     view: View, ref: ObjectRef, parent: ServiceParent, rules: Rules
 ) -> Iterator[Condition]:
-    told = (*_told(parent, rules), *servicehosts.told(view, ref))
+    told = (*_told(parent, rules), *servicehosts.problems_of(view, ref))
     yield conditions.condition(ConditionType.Accepted, told, _SHAPES)
     yield conditions.condition(ConditionType.ResolvedRefs, told, "every reference is resolved")
     yield from conditions.alarm(problems.DROPPED, told, problems.DROPPED_RULE)
@@ -74,9 +74,9 @@ _SHAPES = "the route shapes the calls of gRPC clients to the Service"
 def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Condition]:
     told = (
         *_told(parent, rules),
-        *routecertificates.told(view, ref, parent),
-        *precedence.told(view, ref, parent),
-        *listenerguards.told(view, ref, parent, rules),
+        *routecertificates.problems_of(view, ref, parent),
+        *precedence.problems_of(view, ref, parent),
+        *listenerguards.problems_of(view, ref, parent, rules),
     )
     yield conditions.condition(ConditionType.Accepted, told, "the route is attached")
     yield conditions.condition(ConditionType.ResolvedRefs, told, "every reference is resolved")

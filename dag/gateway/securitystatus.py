@@ -74,7 +74,7 @@ def _told(view: View, key: NamespacedName) -> Iterator[Problem]:
     found = view.read(tables.SECURITY_POLICIES, key)
     if found is None or isinstance(found, UnreadPolicy):
         return
-    yield from unservedrules.told(view, securitypolicies.ref(key), found.spec)
+    yield from unservedrules.problems_of(view, securitypolicies.ref(key), found.spec)
     streams = view.bucket(OF_HOLDERS, key) | view.bucket(OF_ROUTES, key)
     if not streams:
         return

@@ -90,7 +90,7 @@ def _is_beyond_clients(route: nodes.Route) -> bool:
     )
 
 
-def told(view: View, ref: ObjectRef) -> Iterator[Problem]:
+def problems_of(view: View, ref: ObjectRef) -> Iterator[Problem]:
     """Parts of the rules of a route that gRPC clients do not support, and backends that they cannot
     reach."""
     route = view.read(tables.GRPCROUTES, ref.key)

@@ -85,9 +85,9 @@ def gateway(view: View, key: NamespacedName) -> GatewayStatus | None:
     whole = (
         *_summary(view, key, states),
         *_references(view, key),
-        *infrastructure.told(view, key),
+        *infrastructure.problems_of(view, key),
         *_unknown(found, own),
-        *statusoverflow.told(view, key),
+        *statusoverflow.problems_of(view, key),
     )
     return GatewayStatus(
         conditions=(*_conditions(view, whole), *_addressed(view, key, whole)),
@@ -134,7 +134,7 @@ def _summary(view: View, key: NamespacedName, states: Sequence[ListenerState]) -
         yield whole or problems.no_listener_valid(own)
         yield problems.not_programmed(own)
     else:
-        yield from addresses.told(view, key)
+        yield from addresses.problems_of(view, key)
         if idle:
             yield problems.some_listeners_not_valid(own, idle)
     unresolved = [it.spec.section.name for it in states if not it.is_resolved]

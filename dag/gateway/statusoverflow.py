@@ -27,7 +27,7 @@ OBJECTS: Index[NamespacedName, ObjectRef] = Index("untold of a Gateway", UNTOLD,
 INDEXES = (OBJECTS,)
 
 
-def told(view: View, gateway: NamespacedName) -> Iterator[Problem]:
+def problems_of(view: View, gateway: NamespacedName) -> Iterator[Problem]:
     """What a Gateway's status says in place of that of other objects."""
     for it in sorted(view.bucket(OBJECTS, gateway)):
         yield policies.no_room_in_status(problems.gateway(gateway), it)

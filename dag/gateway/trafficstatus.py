@@ -151,7 +151,7 @@ def _told(view: View, key: NamespacedName) -> Iterator[Problem]:
     found = view.read(tables.TRAFFIC_POLICIES, key)
     if found is None or isinstance(found, UnreadPolicy):
         return
-    yield from unservedrules.told(view, ObjectRef(trafficpolicies.KIND, *key), found.spec)
+    yield from unservedrules.problems_of(view, ObjectRef(trafficpolicies.KIND, *key), found.spec)
     own = complaints.attached(trafficpolicies.KIND, key)
     kinds, fields = sorted(view.bucket(STREAMED, key)), tuple(_of_requests_alone(found.spec))
     if kinds and fields:

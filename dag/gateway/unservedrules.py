@@ -16,7 +16,7 @@ from dag.problems import Problem
 from dag.problems import policies as complaints
 
 
-def told(view: View, policy: ObjectRef, spec: PolicyTargets) -> Iterator[Problem]:
+def problems_of(view: View, policy: ObjectRef, spec: PolicyTargets) -> Iterator[Problem]:
     """A problem for each such rule of a policy; an error if the policy is for nothing else."""
     found = sorted({it for index in INDEXES for it in view.bucket(index, policy)})
     own, is_error = complaints.attached(policy.kind, policy.key), _are_all(spec, policy, found)

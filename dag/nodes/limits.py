@@ -1,6 +1,7 @@
 """Rate limits: local ones, counted by each Envoy, and global ones, by a rate limit service.
 
-Elsewhere: the service (`dag.counting`), the translation to xDS (`contour.envoy.guards.ratelimits`).
+Elsewhere: the service (`dag.ratelimitclient`), the translation to xDS
+(`contour.envoy.guards.ratelimits`).
 """
 
 from typing import Final, Literal

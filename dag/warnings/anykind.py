@@ -38,7 +38,7 @@ def _found(view: View, subject: ObjectRef) -> Iterator[Problem]:
             yield anywhere.certificate(place, held.ref, phase, validity.shown(moment))
     for text in view.read(tables.UNKNOWN_FIELDS, subject) or ():
         yield anywhere.unknown_field(subject, text)
-    yield from releases.told(view, subject)
+    yield from releases.problems_of(view, subject)
     if subject.kind in own.OURS:
         yield from _of_annotations(view, subject)
 
@@ -47,12 +47,12 @@ def _of_annotations(view: View, subject: ObjectRef) -> Iterator[Problem]:
     """Problems of annotations of the object, and of its Services, which have no status."""
     found = view.read(tables.BY_KIND[subject.kind], subject.key)
     if found is not None:
-        yield from ignored.told(view, subject.kind, found.metadata, subject)
+        yield from ignored.problems_of(view, subject.kind, found.metadata, subject)
     for name in uses.services(view, subject):
         service = view.read(tables.SERVICES, name)
         if service is not None:
-            yield from ignored.told(view, "Service", service.metadata, subject, name)
-            yield from localbackends.told(view, subject, name, service.metadata)
+            yield from ignored.problems_of(view, "Service", service.metadata, subject, name)
+            yield from localbackends.problems_of(view, subject, name, service.metadata)
 
 
 def joined(found: statuses.Status, told: Sequence[Problem]) -> statuses.Status:

@@ -16,7 +16,7 @@ from contour.instance import Instance
 from contour.process import without_collections
 from contour.xds import resources
 from contour.xds.server import Server
-from dag import counting
+from dag import ratelimitclient
 from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from hack.measuring.subscriber import Subscriber
@@ -106,7 +106,7 @@ def built(documents: Iterable[Document]) -> tuple[Metered, Built]:
     with without_collections():
         instance = Metered(Server(()))
         instance.controller.bind(HostPorts())
-        instance.controller.engine.write(counting.SOCKET, (), counting.SOCKET_NAME)
+        instance.controller.engine.write(ratelimitclient.SOCKET, (), ratelimitclient.SOCKET_NAME)
         instance.take(found)
         types = instance.server.fleet(DEFAULT_FLEET).store.types.values()
         size = sum(len(it.body()) for found in types for it in found.values())

@@ -35,7 +35,7 @@ def configure(format_: Format = "text", level: str = "info", stream: TextIO | No
 
 def _lost(formatter: logging.Formatter, lost: int) -> str:
     said = {"name": __name__, "levelno": logging.WARNING, "levelname": "WARNING"}
-    record = logging.makeLogRecord({**said, "msg": writing.told(lost)})
+    record = logging.makeLogRecord({**said, "msg": writing.lost_lines(lost)})
     return formatter.format(record)
 
 

@@ -17,7 +17,7 @@ from contour.xds.envoy import Patience
 from contour.xds.server import Server
 from crds.decode import Decoded, decode
 from crds.meta import ObjectRef
-from dag import counting, nodes
+from dag import nodes, ratelimitclient
 from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
 from dag.references import discovery, keysets
@@ -123,8 +123,8 @@ async def live(folder: Path, ports: Sequence[int], *, is_pod: bool = False) -> A
         server = Server((f"unix:{directory.socket('xds.sock')}",), _PATIENCE)
         found = Live(Instance(server), server)
         has_keys(found.instance)
-        socket = str(directory.socket(counting.SOCKET_NAME))
-        found.instance.controller.engine.write(counting.SOCKET, (), socket)
+        socket = str(directory.socket(ratelimitclient.SOCKET_NAME))
+        found.instance.controller.engine.write(ratelimitclient.SOCKET, (), socket)
         if not is_pod:
             found.instance.controller.bind(
                 HostPorts("127.0.0.1", ((80, ports[0]), (443, ports[1])))

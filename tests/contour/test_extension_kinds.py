@@ -12,7 +12,7 @@ from contour.serve import Replica
 from crds.meta import ObjectRef
 from dag.statuses import ContourStatus
 from tests.cluster.cluster import Cluster
-from tests.contour.asking.test_routes import GROUP, ROUTE, Routes, guard, route, shapes
+from tests.contour.extensioncalls.test_routes import GROUP, ROUTE, Routes, guard, route, shapes
 from tests.contour.test_serve import PATIENCE, configuration, running
 from tests.testbed import world
 from tests.testbed.apiserver import RefusedError

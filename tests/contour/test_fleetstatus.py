@@ -7,7 +7,7 @@ import pytest
 from contour.controller import Controller
 from contour.events import Batch, Event
 from contour.fleetstatus import FleetStatus, cluster_ips, located
-from contour.infrastructure.children import Reach
+from contour.infrastructure.children import FleetScope
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
 from contour.status.addresses import Address
@@ -20,8 +20,8 @@ from kube.client import Client
 OWN = NamespacedName("projectcontour", "contour")
 PER_GATEWAY: Raw = {"gateway": {"mode": "PerGateway", "only": True}}
 PUBLISHED: Raw = {"networkPublishing": {"type": "LoadBalancerService"}}
-AT_HOME = Reach((OWN.namespace,), home=OWN.namespace, with_classes=True)
-EVERYWHERE = Reach(("",), with_secrets=True, home=OWN.namespace, with_classes=True)
+AT_HOME = FleetScope((OWN.namespace,), home=OWN.namespace, with_classes=True)
+EVERYWHERE = FleetScope(("",), with_secrets=True, home=OWN.namespace, with_classes=True)
 
 BALANCED = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "lb.example.com"}]}}
 INSIDE = ["10.0.0.1", "2001:db8::1"]
@@ -76,12 +76,12 @@ def test_clients_within_the_cluster_reach_the_cluster_ips_of_a_service(
     ],
 )
 def test_fleets_are_looked_for_where_gateways_may_have_had_some(
-    spec: Raw, found: Reach | None
+    spec: Raw, found: FleetScope | None
 ) -> None:
     controller, status = _following()
-    assert status.reach() is None
+    assert status.scope() is None
     controller.take(_configured(spec))
-    assert status.reach() == found
+    assert status.scope() == found
 
 
 def test_gateways_are_not_known_before_the_first_build_is_whole() -> None:

@@ -8,8 +8,15 @@ from envoy.config.route.v3 import route_components_pb2 as pb
 
 from contour.serve import Replica
 from tests.cluster.cluster import Cluster
-from tests.contour.asking.served import Shaped, add_header
-from tests.contour.asking.test_listeners import ADDED, BOTH, PLAIN, add_filter, changing, names
+from tests.contour.extensioncalls.served import Shaped, add_header
+from tests.contour.extensioncalls.test_listeners import (
+    ADDED,
+    BOTH,
+    PLAIN,
+    add_filter,
+    changing,
+    names,
+)
 from tests.contour.test_serve import HOST, PATIENCE, configuration, proxy, running
 from tests.testbed.extensionserver import Scripted, scripted
 from tests.testbed.world import Document

@@ -1,7 +1,8 @@
 """Replicas that are cut off from a real API server, and where their Envoys go.
 
-The replicas are in this process, each with a way of its own to the API server; the Envoy reaches
-them by what stands for their Service. How long they trust what they know is cut to two seconds.
+The replicas are in this process, each with a proxy of its own before the API server; the Envoy
+reaches them by what stands for their Service. How long they trust what they know is cut to two
+seconds.
 """
 
 import asyncio
@@ -29,7 +30,7 @@ from kube.kubeconfig import Kubeconfig
 from kube.lease import Timing
 from provisioning.keeping.ownership import Owner
 from tests.cluster.cluster import Cluster
-from tests.cluster.ways import Service, Target, Way
+from tests.cluster.proxies import Service, Target, TcpProxy
 from tests.contour.xds import envoys
 from tests.testbed.commands import write_kubeconfig
 from tests.testbed.ports import free_ports
@@ -44,15 +45,15 @@ TIMING = Timing(duration=3.0, renew_deadline=2.0, retry_period=0.2)
 PATIENCE = 120.0  # for what takes seconds on a machine that is not busy
 HOST = "site.example.com"
 
-CUTS: dict[str, Callable[[Way], int]] = {"refuse": Way.refuse, "hole": Way.close}
+CUTS: dict[str, Callable[[TcpProxy], int]] = {"refuse": TcpProxy.refuse, "hole": TcpProxy.close}
 
 
 @dataclass
 class Running:
-    """A replica, and its way to the API server."""
+    """A replica, and the proxy between it and the API server."""
 
     replica: Replica
-    way: Way
+    proxy: TcpProxy
     port: int
 
     async def is_ready(self) -> bool:
@@ -160,9 +161,9 @@ async def running(
 ) -> AsyncIterator[Running]:
     """A replica of `contour serve`."""
     port, pages, debug = free_ports(3)
-    async with Way.to(cluster.url) as way:
+    async with TcpProxy.to(cluster.url) as proxy:
         path, token = folder / f"{port}.kubeconfig", cluster.admin_token
-        config = write_kubeconfig(path, way.url, token, namespace, cluster.authority)
+        config = write_kubeconfig(path, proxy.url, token, namespace, cluster.authority)
         options = Options(
             access=Kubeconfig(str(config)),
             configuration=NamespacedName(namespace, "contour"),
@@ -181,14 +182,14 @@ async def running(
             },
         )
         async with Client(options.access) as client:
-            client.reach.dead = TIMING.renew_deadline
+            client.reachability.dead = TIMING.renew_deadline
             replica = Replica(client, options)
             replica.server.fallback = DEFAULT_FLEET
             replica.reporter.timings = reporting.Timings(alive=0.3)
             replica.shedding.pace = shedding.Pace(look=0.1, notice=0.3)
             async with replica.open(), asyncio.TaskGroup() as tasks:
                 going_on = [tasks.create_task(it) for it in replica.activities()]
-                yield Running(replica, way, port)
+                yield Running(replica, proxy, port)
                 for it in going_on:
                     it.cancel()
 
@@ -220,7 +221,7 @@ async def test_a_follower_that_is_cut_off_sends_its_envoys_to_who_is_current(
     async with instance(cluster, namespace, tmp_path) as it:
         leader, follower = await it.until_leading()
         await it.hang_on(follower)
-        CUTS[cut](follower.way)
+        CUTS[cut](follower.proxy)
         await it.answers("two")
         await it.until_answered("two", before="one")
         assert (leader.envoys, follower.envoys) == (1, 0)
@@ -228,7 +229,7 @@ async def test_a_follower_that_is_cut_off_sends_its_envoys_to_who_is_current(
         assert follower.replica.reporter.is_reporting, "its Envoys' words are still wanted"
         assert len(leader.replica.collector.followers) == 1
         assert leader.replica.readiness
-        follower.way.reopen()
+        follower.proxy.reopen()
         await until(lambda: follower.replica.readiness, "ready again")
         await until(lambda: follower.versions() == leader.versions(), "the same again")
 
@@ -240,14 +241,14 @@ async def test_a_leader_that_is_cut_off_finds_the_next_one_and_sends_its_envoys_
     async with instance(cluster, namespace, tmp_path) as it:
         first, second = await it.until_leading()
         await it.hang_on(first)
-        CUTS[cut](first.way)
+        CUTS[cut](first.proxy)
         await until(lambda: second.is_leader, "another leader")
         await it.answers("two")
         await it.until_answered("two", before="one")
         assert first.lack
         await until(lambda: first.replica.reporter.is_reporting, "it to report to the next one")
         assert (first.envoys, second.envoys) == (0, 1)
-        first.way.reopen()
+        first.proxy.reopen()
         await until(lambda: first.replica.readiness, "ready again")
 
 
@@ -260,7 +261,7 @@ async def test_where_all_are_cut_off_all_stay(
         on = next(replica for replica in it.replicas if replica.envoys)
         (connection,) = on.replica.server.callers
         for replica in it.replicas:
-            CUTS[cut](replica.way)
+            CUTS[cut](replica.proxy)
         for replica in it.replicas:
             await until(
                 lambda it=replica: it.replica.freshness.silence() > 3 * TIMING.renew_deadline,  # type: ignore[misc]
@@ -277,7 +278,7 @@ async def test_a_watch_that_is_dead_is_noticed_by_what_the_leader_has_had(
     async with instance(cluster, namespace, tmp_path) as it:
         _, follower = await it.until_leading()
         await it.hang_on(follower)
-        assert follower.way.sever()  # whoever asks anew, as for the Lease, is answered
+        assert follower.proxy.sever()  # whoever asks anew, as for the Lease, is answered
         await it.answers("two")
         await it.until_answered("two", before="one")
         assert follower.lack.startswith(f"the leader has newer objects: HTTPProxy in {namespace}")

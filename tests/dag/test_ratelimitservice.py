@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from crds.meta import NamespacedName, ObjectRef
-from dag import counting, defaults, nodes, ratelimitservice, tables
+from dag import defaults, nodes, ratelimitclient, ratelimitservice, tables
 from dag.engine.incremental import Engine
 from dag.plan import STATUSES
 from dag.ports import HostPorts
@@ -17,7 +17,7 @@ from tests.dag.world import apply, delete, world
 from tests.testbed import certificates
 
 HOME = "projectcontour"
-NAMES = counting.Provisioned(
+NAMES = ratelimitclient.Provisioned(
     NamespacedName(HOME, "counter"),
     NamespacedName(HOME, "counter-leader"),
     NamespacedName(HOME, "counter"),
@@ -58,7 +58,7 @@ CERTIFIED = certified("counter") + certified("counter-client")
 def made(*documents: str) -> Engine:
     """A world in a cluster."""
     found = world(GIVEN + "".join(documents))
-    found.write(counting.PROVISIONED, (), NAMES)
+    found.write(ratelimitclient.PROVISIONED, (), NAMES)
     found.settle()
     return found
 
@@ -137,7 +137,7 @@ def test_what_it_lacks_is_told(document: str, told: list[str]) -> None:
 
 def test_envoys_ask_it_with_the_certificate_of_their_own_and_check_who_it_is() -> None:
     found = made(asking(), ROUTE, CERTIFIED)
-    asked = found.ask(counting.service, ())
+    asked = found.ask(ratelimitclient.service, ())
     assert asked is not None
     assert isinstance(asked.cluster, nodes.ExtensionCluster)
     tls = asked.cluster.tls
@@ -161,8 +161,8 @@ def test_who_cannot_be_asked_yet_closes_rules_and_says_why(
     documents: tuple[str, ...], why: str
 ) -> None:
     found = made(*documents, ROUTE)
-    assert found.ask(counting.obstacle, ()) == why
-    assert (found.ask(counting.service, ()) is None) is bool(why)
+    assert found.ask(ratelimitclient.obstacle, ()) == why
+    assert (found.ask(ratelimitclient.service, ()) is None) is bool(why)
 
 
 def process(found: Engine) -> ratelimitservice.Process | None:
@@ -177,7 +177,7 @@ def test_without_redis_the_replica_that_leads_is_asked_and_its_author_told() -> 
     it = wanted(found)
     assert it is not None
     assert it.redis is None
-    asked = found.ask(counting.service, ())
+    asked = found.ask(ratelimitclient.service, ())
     assert asked is not None
     assert isinstance(asked.cluster, nodes.ExtensionCluster)
     assert asked.cluster.name == NAMES.leader
@@ -232,7 +232,7 @@ def warnings(found: Engine) -> list[str]:
 def on_one_machine(*documents: str) -> Engine:
     """A world of `contour run`."""
     found = world(GIVEN + "".join(documents))
-    found.write(counting.SOCKET, (), "/run/limits")
+    found.write(ratelimitclient.SOCKET, (), "/run/limits")
     found.write(tables.HOST_PORTS, (), HostPorts("127.0.0.1"))
     found.settle()
     return found
@@ -266,14 +266,14 @@ def test_on_one_machine_what_redis_lacks_closes_rules_and_is_told() -> None:
     found = on_one_machine(asking(more="failClosed: false"), ROUTE)
     assert process(found) is None
     why = "the rate limit service is not ready: Secret projectcontour/redis not found"
-    assert found.ask(counting.obstacle, ()) == why
+    assert found.ask(ratelimitclient.obstacle, ()) == why
     assert errors(found) == [
         f"spec.rateLimitFilters.redis.{it}: Secret projectcontour/redis not found"
         for it in ("passwordSecret", "tls.caSecret")
     ]
     apply(found, of_redis())
     assert process(found) is not None
-    assert found.ask(counting.obstacle, ()) == ""
+    assert found.ask(ratelimitclient.obstacle, ()) == ""
 
 
 def test_a_machine_that_can_ask_no_redis_closes_rules_and_says_why() -> None:
@@ -283,7 +283,7 @@ def test_a_machine_that_can_ask_no_redis_closes_rules_and_says_why() -> None:
     found.settle()
     assert process(found) is None
     why = "the rate limit service is not ready: a package is missing"
-    assert found.ask(counting.obstacle, ()) == why
+    assert found.ask(ratelimitclient.obstacle, ()) == why
     assert errors(found) == ["spec.rateLimitFilters.redis.address: a package is missing"]
 
 
@@ -292,7 +292,7 @@ def test_on_one_machine_the_process_beside_envoy_counts_and_the_field_is_said_to
 ):
     found = on_one_machine(asking(), ROUTE, of_redis())
     assert wanted(found) is None
-    asked = found.ask(counting.service, ())
+    asked = found.ask(ratelimitclient.service, ())
     assert asked is not None
     assert asked.cluster == nodes.LocalCluster("/run/limits")
     told = [it.partition(" on ")[0] for it in warnings(found)]

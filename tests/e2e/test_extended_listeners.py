@@ -18,8 +18,8 @@ from envoy.extensions.filters.http.header_mutation.v3 import header_mutation_pb2
 from envoy.extensions.filters.http.rbac.v3 import rbac_pb2 as filter_pb2
 
 from contour.hooks.wire import Hook
-from tests.contour.asking.served import Manager
-from tests.contour.asking.test_listeners import changing, put, reply
+from tests.contour.extensioncalls.served import Manager
+from tests.contour.extensioncalls.test_listeners import changing, put, reply
 from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed.extensionserver import Script, Scripted, never, scripted
 from tests.testbed.load import Load, Request

@@ -17,8 +17,8 @@ from contour.extension import serving
 from contour.extension.examples.authorization import Authorization
 from contour.hooks import wire
 from contour.hooks.wire import Hook
-from tests.contour.asking.test_translation import Clusters, changing
 from tests.contour.extension.test_examples import Staff
+from tests.contour.extensioncalls.test_translation import Clusters, changing
 from tests.dag.gateway.manifests import gateway, gateway_class
 from tests.e2e.standalone import Standalone, manifest, standalone
 from tests.testbed.extensionserver import Script, echoed, never, scripted

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contour.asking.test_secrets import Secrets, broken, changing, pair
+from tests.contour.extensioncalls.test_secrets import Secrets, broken, changing, pair
 from tests.e2e.standalone import Standalone
 from tests.e2e.test_extension_clusters import (
     IMPATIENT,

@@ -157,10 +157,10 @@ async def half_open(run: Run, site: Site) -> None:
     """The network drops the packets of every connection that there is: that is noticed."""
     await site.watched()
     async with site.load(20).running() as tally:
-        run.prove("connections", site.ways[0].sever())
+        run.prove("connections", site.proxies[0].sever())
         run.figures["blind"] = await _blind(run, site)
     run.count(tally)
-    run.figures["swallowed"] = site.ways[0].swallowed
+    run.figures["swallowed"] = site.proxies[0].swallowed
 
 
 async def _blind(run: Run, site: Site) -> float:
@@ -257,7 +257,7 @@ async def token_expired(run: Run, site: Site) -> None:
         await asyncio.sleep(run.chance.uniform(0.2, 2))
         run.prove("nobody watches", not site.double.watches)
         commands.write_kubeconfig(
-            site.folder / "kubeconfig-0", site.ways[0].url, token, replicas.NAMESPACE
+            site.folder / "kubeconfig-0", site.proxies[0].url, token, replicas.NAMESPACE
         )
         start = time.monotonic()
         edit, request, sign = site.edited(run.chance.randrange(HOSTS))

@@ -17,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tests.cluster.double.resources import Name
-from tests.cluster.ways import Service, Target
+from tests.cluster.proxies import Service, Target
 from tests.faults.rows import Limit, NotInjectedError, Run, fault
 from tests.testbed import doubled
 from tests.testbed.doubled import Site
@@ -123,12 +123,12 @@ async def until_frozen(replica: Replica) -> None:
 async def leader_cut_off(run: Run, site: Site) -> None:
     """Only the API server is out of its reach: it leads no more, and its Envoy leaves it."""
     number = await the_leader(site)
-    way, old = site.ways[number], site.replicas[number]
+    proxy, old = site.proxies[number], site.replicas[number]
     is_silent = run.number % 10 == 1
     async with _hung_on(site, number, run.number):
         async with site.load(100).running() as tally:
             start = time.monotonic()
-            run.prove("connections cut", way.close() if is_silent else way.refuse())
+            run.prove("connections cut", proxy.close() if is_silent else proxy.refuse())
             await other_leads(site, number)
             run.figures["other_leads"] = time.monotonic() - start
             await site.edit(run.chance.randrange(HOSTS))
@@ -141,7 +141,7 @@ async def leader_cut_off(run: Run, site: Site) -> None:
             it.subresource == "status" and it.time > start + 3 for it in site.asked(number, "patch")
         )
         run.figures["wrong_answers"] = _unlike_200(await site.statuses())
-        way.reopen()
+        proxy.reopen()
         start = time.monotonic()
         await old.ready()
         run.figures["ready_again"] = time.monotonic() - start

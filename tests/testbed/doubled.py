@@ -1,8 +1,8 @@
 """Replicas of `contour serve` and their Envoys on the double of an API server, to test faults.
 
 The double is in this process, so that its faults can be scripted; everything else is a process of
-its own. Each replica reaches the double through a `Way`, which can be cut, and with a token of its
-own, which identifies its requests.
+its own. Each replica reaches the double through a `TcpProxy`, which can be cut, and with a token of
+its own, which identifies its requests.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from crds.kinds import IN_CLUSTERS, KINDS
 from tests.cluster.double.faults import Request as Asked
 from tests.cluster.double.resources import BUILT_IN, Name, Resource
 from tests.cluster.double.server import Double
-from tests.cluster.ways import Way
+from tests.cluster.proxies import TcpProxy
 from tests.testbed import caller, commands, replicas
 from tests.testbed.caller import Caller
 from tests.testbed.commands import FAST
@@ -37,7 +37,7 @@ class Site(Front):
     double: Double
     api: Caller
     replicas: list[Replica] = field(default_factory=list)
-    ways: list[Way] = field(default_factory=list)
+    proxies: list[TcpProxy] = field(default_factory=list)
     envoys: list[Envoy] = field(default_factory=list)
 
     @property
@@ -145,12 +145,12 @@ async def _running(
         async with contextlib.AsyncExitStack() as stack:
             try:
                 for it in range(number):
-                    way = await stack.enter_async_context(Way.to(double.url))
+                    proxy = await stack.enter_async_context(TcpProxy.to(double.url))
                     path = folder / f"kubeconfig-{it}"
                     config = commands.write_kubeconfig(
-                        path, way.url, _token(it), replicas.NAMESPACE
+                        path, proxy.url, _token(it), replicas.NAMESPACE
                     )
-                    site.ways.append(way)
+                    site.proxies.append(proxy)
                     site.replicas.append(Replica(folder, f"replica-{it}", config, *FAST))
                     await site.replicas[-1].start()
                 site.envoys.append(Envoy(folder, "envoy", site.replicas[-1]))

@@ -324,7 +324,7 @@ def _joined(found: Iterable[Document]) -> Document:
     return {name: value for it in found for name, value in it.items()}
 
 
-def told(given: Given, found: Piece) -> Iterator[Told]:
+def unconverted(given: Given, found: Piece) -> Iterator[Told]:
     """What is not, or not exactly, converted. An Ingress is left out if a guard of it is not
     converted."""
     for name, value in given.annotations.items():

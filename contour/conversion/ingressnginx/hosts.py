@@ -88,7 +88,7 @@ class _Making:
     def take(self, given: Given, by_host: defaultdict[str, list[Place]]) -> None:
         """Adds the paths of an Ingress, and the messages about it."""
         piece = annotations.piece(given)
-        told = [] if given.unread else list(annotations.told(given, piece))
+        told = [] if given.unread else list(annotations.unconverted(given, piece))
         self.result.told += told
         guards = {it.field.removeprefix(PREFIX) for it in told if it.is_left_out}
         is_left_out = bool(given.unread or guards)

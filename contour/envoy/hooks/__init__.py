@@ -2,10 +2,11 @@
 
 A question is an answer of the graph, and a reply is a row: no rule waits for a server. A host
 passes the hooks of all extensions, one after the other; it is served as modified only when all have
-answered. Until then it stays as it was last served. Elsewhere: the asking (`contour.asking`).
+answered. Until then it stays as it was last served. Elsewhere: the calls
+(`contour.extensioncalls`).
 
 - `questions`: the questions, and the table of replies.
-- `bare`: removes our own configuration from a host, and restores it.
+- `stripping`: removes our own configuration from a host, and restores it.
 - `trust`: what a reply must not say.
 - `templates`: what is asked about a listener, and what a reply must not say.
 - `lists`: what is asked about all clusters and Secrets at once, and what of a reply is served.

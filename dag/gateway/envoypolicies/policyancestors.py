@@ -106,7 +106,7 @@ class Ancestry:
         own = complaints.attached(self.kind.name, key)
         touched = view.bucket(self.touched, key)
         told = (*meant, *_of_fields(found, own), *_of_targets(view, self.kind, found, own))
-        told += tuple(self.overrides.told(view, found, own))
+        told += tuple(self.overrides.problems_of(view, found, own))
         name = view.ask(settings.controller_name, ())
         of_gateways = sorted({it.gateway for it in touched})
         ancestors = [

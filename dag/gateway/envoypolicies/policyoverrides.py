@@ -75,7 +75,7 @@ class Overrides:
         others.__name__ = f"others_of_{self.kind.name}"
         return query(others)
 
-    def told(self, view: View, found: Policy, own: Place) -> Iterator[Problem]:
+    def problems_of(self, view: View, found: Policy, own: Place) -> Iterator[Problem]:
         """The policies that apply on parts of the targets that a policy names and applies to."""
         for _, it in policytargets.references(found.spec):
             if it.group != GROUP or it.kind not in self.kind.targets:

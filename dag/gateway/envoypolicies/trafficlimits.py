@@ -4,7 +4,7 @@ Rules of global limits and their numbers are separate, as those of RateLimitFilt
 the rules, and the rate limit service gets the numbers, so an edit of a number affects no route. A
 rule has no name, so its conditions and its unit identify it. A limit that cannot be kept closes the
 routes. Source: Envoy Gateway 1.9. Elsewhere: which requests are counted (`limitselectors`), who
-counts (`dag.counting`).
+counts (`dag.ratelimitclient`).
 """
 
 from collections import defaultdict
@@ -14,7 +14,7 @@ from crds.envoygateway import policyratelimits as crd
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
-from dag import counting, nodes, tables
+from dag import nodes, ratelimitclient, tables
 from dag.engine.view import Index, View, query
 from dag.gateway.envoypolicies import limitselectors
 from dag.gateway.identities import named
@@ -73,7 +73,7 @@ def of_all(
     for it in dict.fromkeys(subjects):
         view.ask(meaning, it.key)  # it is in use, so somebody is to count
     limits = _meaning(asked.rules, at).limits
-    if obstacle := view.ask(counting.obstacle, ()):
+    if obstacle := view.ask(ratelimitclient.obstacle, ()):
         raise Refused(complaints.policy_closes(at, f"cannot be counted: {obstacle}"))
     return limits if isinstance(limits, tuple) else None
 

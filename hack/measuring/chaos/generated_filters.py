@@ -15,7 +15,7 @@ from contour.events import Batch, Event
 from contour.ratelimits import limits
 from crds.decode import Decoded, decode
 from crds.meta import NamespacedName
-from dag import counting, nodes
+from dag import nodes, ratelimitclient
 from dag.engine.view import Query
 from dag.gateway import grpcroute, httproute
 from dag.gateway.rules import Rules
@@ -83,7 +83,7 @@ async def run(number: int, options: Options) -> Found:
 def _prepare(site: Site[Local]) -> None:
     """Enables the rate limit service, and provides the key sets of all servers."""
     engine = site.control.instance.controller.engine
-    engine.write(counting.SOCKET, (), counting.SOCKET_NAME)
+    engine.write(ratelimitclient.SOCKET, (), ratelimitclient.SOCKET_NAME)
     for uri in filters.URIS:
         tls = nodes.UpstreamTls(system=True, sni=uri.split("/")[2])
         keysets.write(engine, nodes.RemoteJwks(uri, tls, 5.0), keysets.KeySet(tokens.jwks()))
@@ -123,7 +123,9 @@ def _is_whole(site: Site[Local], route: Event) -> bool:
 
 def _is_misread(site: Site[Local]) -> bool:
     """Whether the rate limit service does not understand its configuration."""
-    resource = site.control.instance.server.fleet(counting.FLEET).store.resource(names.LIMITS)
+    resource = site.control.instance.server.fleet(ratelimitclient.FLEET).store.resource(
+        names.LIMITS
+    )
     try:
         limits.read([resource.body()] if resource is not None else [])
     except limits.Invalid:

@@ -10,9 +10,9 @@ import yaml
 from contour.configfile import reading, translation
 from contour.configfile.translation import Command, Translated
 from crds import shape
-from crds.counting import RateLimitFilterSettings
 from crds.envoygateway import configfile
 from crds.meta import NamespacedName
+from crds.ratelimitfiltersettings import RateLimitFilterSettings
 from crds.ratelimitservice import Redis, RedisTLS
 from crds.unserved import Unserved
 from dag.configuration import reading as configurations

@@ -28,7 +28,7 @@ _UPSTREAM = """
 def test_an_option_of_upstream_is_known(option: str) -> None:
     ours = {name for it in serve.params for name in it.opts}
     if option in ours:
-        assert contourflags.told(option) is None
+        assert contourflags.replacement(option) is None
         return
     done = CliRunner().invoke(serve, [f"{option}=1"])
     assert done.exit_code == 2

@@ -40,7 +40,7 @@ def _applied(text: str) -> dict[str, Any]:
 def _refusal(text: str) -> str:
     custom, found = custombootstrap.from_text(text)
     if custom is None:
-        return "; ".join(map(custombootstrap.told, found.errors))
+        return "; ".join(map(custombootstrap.sentence, found.errors))
     with pytest.raises(custombootstrap.RefusedBootstrapError) as refused:
         custombootstrap.applied(custom, _SETTINGS, {8080: "listener http"})
     return str(refused.value)
@@ -121,7 +121,8 @@ def test_a_type_that_is_not_known_here_is_left_to_envoy_and_told() -> None:
     custom, _ = custombootstrap.from_text(_merge({"stats_sinks": [sink]}))
     assert custom is not None
     (warning,) = custombootstrap.applied(custom, _SETTINGS).warnings
-    assert custombootstrap.told(warning).startswith("stats_sinks[0].typed_config the type own.v1")
+    sentence = custombootstrap.sentence(warning)
+    assert sentence.startswith("stats_sinks[0].typed_config the type own.v1")
 
 
 def _matching(**matcher: object) -> str:

@@ -12,7 +12,7 @@ from contour.xds import resources
 from crds.decode import Decoded, decode
 from crds.envoygateway.ratelimitfilter import RateLimitFilter
 from crds.meta import NamespacedName, ObjectRef
-from dag import counting, hosts, nodes, tables
+from dag import hosts, nodes, ratelimitclient, tables
 from dag.engine.incremental import Engine
 from dag.engine.view import Change
 from dag.engine.work import Work
@@ -33,7 +33,7 @@ def made(routes: int) -> Engine:
     """Routes that name one filter of two rules, each on a host of its own."""
     engine = Engine(PLAN + outputs.PLAN)
     engine.write(tables.FLEETS, DEFAULT_FLEET, True)
-    engine.write(counting.SOCKET, (), "/run/limits")
+    engine.write(ratelimitclient.SOCKET, (), "/run/limits")
     documents = (manifests.route(f"r{it}", limited("/"), hosts=(f"h{it}.com",))
                  for it in range(routes))  # fmt: skip
     given = manifests.gateway_class() + manifests.gateway("gw") + manifests.service("s1")
@@ -47,7 +47,7 @@ def parts(changes: list[Change]) -> list[resources.Change]:
 
 def test_the_service_is_told_each_rule_once_for_all_routes_and_hosts() -> None:
     engine = made(3)
-    found = engine.answer(limits.limits, limits.OwnerKey(counting.FLEET, FILTER))
+    found = engine.answer(limits.limits, limits.OwnerKey(ratelimitclient.FLEET, FILTER))
     assert found is not None
     body = b"".join(it.value.body for it in found if it.value is not None)
     first, second = RateLimitConfig.FromString(body).descriptors

@@ -11,7 +11,7 @@ from contour.xds.fleet import Fleet
 from contour.xds.resources import RATE_LIMITS, Change
 from contour.xds.stream import Stream
 from crds.meta import ObjectRef
-from dag import counting, refusals
+from dag import ratelimitclient, refusals
 from dag.engine.incremental import Engine
 from dag.engine.view import Plan
 
@@ -27,13 +27,13 @@ class Replica:
     """One that serves rate limit services, and the rows that it writes."""
 
     def __init__(self, *filters: str) -> None:
-        self.fleet = Fleet(counting.FLEET)
+        self.fleet = Fleet(ratelimitclient.FLEET)
         self.fleet.counted = RATE_LIMITS
         head = Change(names.LIMITS, "", resources.part(wire.field(1, b"limits")))
         self.fleet.publish([head, *(limit(it, "first") for it in filters)])
         acceptance = self.fleet.acceptance
         self.reports = FleetReports(
-            *(counting.FLEET, Engine(Plan()), lambda: None),
+            *(ratelimitclient.FLEET, Engine(Plan()), lambda: None),
             *(lambda it: not acceptance.is_pending(it), acceptance),
         )
         self.fleet.observer = self.reports

@@ -52,7 +52,7 @@ class World:
                 everything=lambda: [GATEWAY],
                 concerned=lambda subject: [subject],
                 resource=stored.resource,
-                told=self._told,
+                until_statuses_are_written=self._told,
             ),
         )
 

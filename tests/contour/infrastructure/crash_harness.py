@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from contour.infrastructure import children, desired
-from contour.infrastructure.children import Reach
+from contour.infrastructure.children import FleetScope
 from contour.infrastructure.desired import Key, Release
 from contour.infrastructure.keeping import FleetReconciler, Wanted
 from crds.meta import NamespacedName
@@ -65,8 +65,8 @@ class Rig:
         """The writes of a life that changed something: all that there was to do, or so many."""
         key = desired.key(self.release, fleet.gateway)
         async with CrashingClient(kubeconfig.Kubeconfig(self.config), after) as client:
-            reach = Reach((key.namespace,), with_secrets=True)
-            followed = children.followed(client, self.release.ownership, reach, lambda _: None)
+            scope = FleetScope((key.namespace,), with_secrets=True)
+            followed = children.followed(client, self.release.ownership, scope, lambda _: None)
             following = asyncio.ensure_future(followed.run())
             try:
                 async with asyncio.timeout(PATIENCE):

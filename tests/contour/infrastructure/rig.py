@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from contour.infrastructure.children import Reach
+from contour.infrastructure.children import FleetScope
 from contour.infrastructure.desired import Release
 from contour.infrastructure.term import Infrastructure
 from crds import workloads
@@ -81,9 +81,9 @@ class Rig:
     def fleets(self) -> Mapping[str, Fleet]:
         return self.wanted
 
-    def reach(self) -> Reach | None:
+    def scope(self) -> FleetScope | None:
         is_kept = any(it.is_managed for it in self.wanted.values())
-        return Reach((self.namespace,)) if is_kept else None
+        return FleetScope((self.namespace,)) if is_kept else None
 
     def knows_gateways(self) -> bool:
         return True

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from contour.fleetstatus import located
-from contour.infrastructure.children import Reach
+from contour.infrastructure.children import FleetScope
 from dag.fleets import Fleet, Port
 from provisioning import rights
 from provisioning.keeping import objects
@@ -27,8 +27,8 @@ API = "gateway.networking.k8s.io/v1"
 class Behind(Rig):
     """A leader that may have a Gateway in front of its fleet, and a class for it."""
 
-    def reach(self) -> Reach | None:
-        found = super().reach()
+    def scope(self) -> FleetScope | None:
+        found = super().scope()
         return found and replace(found, home=self.namespace, with_classes=True)
 
     def outer(self, kind: str, name: str = "envoy") -> Raw:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from contour.infrastructure.children import Reach
+from contour.infrastructure.children import FleetScope
 from crds.meta import NamespacedName
 from dag.fleets import Fleet
 from provisioning import rights
@@ -27,10 +27,10 @@ class PerGateway(Rig):
         gateway = NamespacedName(self.namespace, name)
         return replace(SHARED, gateway=gateway, gateway_class="ours")
 
-    def reach(self) -> Reach | None:
+    def scope(self) -> FleetScope | None:
         if self.is_wide:
-            return Reach((self.namespace,), with_secrets=True)
-        return super().reach()
+            return FleetScope((self.namespace,), with_secrets=True)
+        return super().scope()
 
     def knows_gateways(self) -> bool:
         return self.is_certain

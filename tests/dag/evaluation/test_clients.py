@@ -80,7 +80,7 @@ def test_envoy_tells_of_a_client_and_believes_only_trusted_proxies(
     name: str,
     seen: str | None,
 ) -> None:
-    assert clients.told(Request("a.com", headers=sent), at, ids).header(name) == seen
+    assert clients.with_client_headers(Request("a.com", headers=sent), at, ids).header(name) == seen
 
 
 PLAIN = (

@@ -6,7 +6,7 @@ import pytest
 
 from contour.envoy import names
 from crds.meta import ObjectRef
-from dag import counting, hosts, nodes, ratelimitservice, refusals
+from dag import hosts, nodes, ratelimitclient, ratelimitservice, refusals
 from dag.engine.incremental import Engine
 from dag.fleetnames import DEFAULT_FLEET
 from dag.gateway.envoypolicies import trafficlimits
@@ -37,7 +37,7 @@ def selecting(*selectors: str) -> str:
 def counted(*documents: str) -> Engine:
     """A world whose rate limit service is enabled."""
     made = world(GIVEN)
-    made.write(counting.SOCKET, (), "/run/limits")
+    made.write(ratelimitclient.SOCKET, (), "/run/limits")
     made.settle()
     apply(made, "".join(documents))
     return made
@@ -316,7 +316,7 @@ def test_without_a_service_the_routes_are_closed_until_there_is_one() -> None:
     made = world(GIVEN + route("r") + policy("p", limiting(HOUR)))
     assert applied(made) == ["p 500"]
     assert "cannot be counted: the rate limit service is not enabled" in message(made)
-    made.write(counting.SOCKET, (), "/run/limits")
+    made.write(ratelimitclient.SOCKET, (), "/run/limits")
     made.settle()
     assert applied(made) == ["p"]
     assert conditions(made) == ["Accepted", "Programmed"]
@@ -336,7 +336,7 @@ def test_programmed_is_what_envoys_and_the_service_have(
     services: int, untaken: str | None, envoys: int, programmed: str
 ) -> None:
     made = counted(route("r"), policy("p", limiting(HOUR)))
-    made.write(refusals.ENVOYS, counting.FLEET, services)
+    made.write(refusals.ENVOYS, ratelimitclient.FLEET, services)
     if untaken is not None:
         made.write(refusals.UNTAKEN, ObjectRef("BackendTrafficPolicy", *key(untaken)), True)
     made.write(refusals.ENVOYS, DEFAULT_FLEET, envoys)

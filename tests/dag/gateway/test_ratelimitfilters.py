@@ -4,7 +4,7 @@ import pytest
 
 from contour.envoy import names
 from crds.meta import NamespacedName, ObjectRef
-from dag import counting, hosts, nodes, refusals
+from dag import hosts, nodes, ratelimitclient, refusals
 from dag.engine.incremental import Engine
 from dag.fleetnames import DEFAULT_FLEET
 from dag.plan import STATUSES
@@ -43,7 +43,7 @@ def limited(path: str, *filters: str, more: str = "") -> str:
 def counted(*documents: str) -> Engine:
     """A world whose rate limit service is enabled."""
     made = world(GIVEN + "".join(documents))
-    made.write(counting.SOCKET, (), "/run/limits")
+    made.write(ratelimitclient.SOCKET, (), "/run/limits")
     made.settle()
     return made
 
@@ -198,7 +198,7 @@ def test_programmed_is_what_envoys_and_the_service_have(
     services: int, untaken: str | None, envoys: int, programmed: str
 ) -> None:
     made = counted(limits(RULE), route("r", limited("/a")))
-    made.write(refusals.ENVOYS, counting.FLEET, services)
+    made.write(refusals.ENVOYS, ratelimitclient.FLEET, services)
     if untaken is not None:
         made.write(refusals.UNTAKEN, ObjectRef("RateLimitFilter", "default", untaken), True)
     made.write(refusals.ENVOYS, DEFAULT_FLEET, envoys)

@@ -9,7 +9,7 @@ from envoy.config.route.v3 import route_components_pb2 as pb
 from envoy.extensions.filters.http.ext_authz.v3 import ext_authz_pb2
 from google.protobuf import any_pb2, struct_pb2, wrappers_pb2
 
-from tests.contour.asking.served import WORLD, add_header, changing, shaped
+from tests.contour.extensioncalls.served import WORLD, add_header, changing, shaped
 from tests.testbed import world
 
 AUTHORIZATION = "envoy.filters.http.ext_authz"

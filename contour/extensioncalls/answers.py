@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 FILE: Final = "extensions.sqlite"
 """In the state directory of an instance."""
 MOST_BYTES: Final = 192 << 20
-"""With last good states (`contour.asking.lasting`) 256 MiB."""
+"""With last good states (`contour.extensioncalls.lasting`) 256 MiB."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     question BLOB PRIMARY KEY, body BLOB, used INTEGER NOT NULL, size INTEGER NOT NULL

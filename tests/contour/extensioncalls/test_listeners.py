@@ -17,8 +17,15 @@ from contour.envoy import encoding
 from contour.envoy.hooks import templates
 from contour.hooks import wire
 from contour.hooks.wire import Hook
-from tests.contour.asking import served
-from tests.contour.asking.served import Manager, Shaped, add_header, extension, instance, running
+from tests.contour.extensioncalls import served
+from tests.contour.extensioncalls.served import (
+    Manager,
+    Shaped,
+    add_header,
+    extension,
+    instance,
+    running,
+)
 from tests.testbed import world
 from tests.testbed.extensionserver import never, scripted, unchanged
 from tests.testbed.world import Document, World

@@ -15,8 +15,8 @@ from contour.hooks.wire import Hook
 from contour.xds import resources
 from dag import hookservers
 from dag.fleetnames import DEFAULT_FLEET
-from tests.contour.asking.served import Shaped, extension, instance, running
-from tests.contour.asking.test_translation import ALONE, changing, clusters, slow
+from tests.contour.extensioncalls.served import Shaped, extension, instance, running
+from tests.contour.extensioncalls.test_translation import ALONE, changing, clusters, slow
 from tests.testbed import world
 from tests.testbed.extensionserver import Scripted, scripted
 from tests.testbed.world import Document, World

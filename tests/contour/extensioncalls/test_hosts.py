@@ -15,7 +15,7 @@ from contour.hooks.wire import Hook
 from dag import hookservers, nodes
 from dag.engine.view import View
 from dag.fleetnames import DEFAULT_FLEET
-from tests.contour.asking.served import (
+from tests.contour.extensioncalls.served import (
     WORLD,
     Shaped,
     add_header,

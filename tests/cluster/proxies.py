@@ -1,7 +1,7 @@
 """The network between processes of one machine: connections to cut, and a model of a Service.
 
-A way is a proxy between a replica and its API server. Once severed, it swallows all bytes and
-closes nothing, as when packets are dropped. New connections pass, unless the way is closed: then it
+A `TcpProxy` stands between a replica and its API server. Once severed, it swallows all bytes and
+closes nothing, as when packets are dropped. New connections pass, unless it is closed: then it
 swallows theirs as well.
 """
 
@@ -18,7 +18,7 @@ Connections = set[asyncio.Task[Any]]
 
 
 @dataclass(eq=False, slots=True)
-class Way:
+class TcpProxy:
     """A proxy between a port of its own and a server on this machine."""
 
     target: int
@@ -35,17 +35,17 @@ class Way:
 
     @staticmethod
     @contextlib.asynccontextmanager
-    async def to(url: str) -> AsyncIterator["Way"]:
-        """An open way to a URL; it does not terminate TLS."""
+    async def to(url: str) -> AsyncIterator["TcpProxy"]:
+        """A proxy to a URL, open; it does not terminate TLS."""
         target = urlsplit(url)
-        way = Way(target.port or 80)
-        server = await asyncio.start_server(way._connected, "127.0.0.1", 0)
-        way.url = f"{target.scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        proxy = TcpProxy(target.port or 80)
+        server = await asyncio.start_server(proxy._connected, "127.0.0.1", 0)
+        proxy.url = f"{target.scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         try:
-            yield way
+            yield proxy
         finally:
             server.close()
-            await _ended(way._connections)
+            await _ended(proxy._connections)
 
     def sever(self) -> int:
         """Lets the open connections hang; returns how many there are."""

@@ -10,15 +10,22 @@ from typing import Any
 
 import pytest
 
-from contour.asking import lasting, values
-from contour.asking.lasting import Lasting
 from contour.envoy.hooks import passed, questions
 from contour.envoy.hooks.passed import Item, Passed
+from contour.extensioncalls import lasting, values
+from contour.extensioncalls.lasting import Lasting
 from contour.xds import resources
 from dag import nodes
 from dag.fleetnames import DEFAULT_FLEET
-from tests.contour.asking import served, test_listeners, test_translation
-from tests.contour.asking.served import Shaped, add_header, changing, extension, instance, running
+from tests.contour.extensioncalls import served, test_listeners, test_translation
+from tests.contour.extensioncalls.served import (
+    Shaped,
+    add_header,
+    changing,
+    extension,
+    instance,
+    running,
+)
 from tests.testbed import world
 from tests.testbed.world import Document, World
 

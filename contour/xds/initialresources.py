@@ -16,7 +16,7 @@ from contour.xds.warming import Warming
 _NONE = "none"  # no version
 
 
-class Introduction:
+class InitialResources:
     """Introduces resources to one Envoy."""
 
     def __init__(self, store: Store, gates: Gates, warming: Warming) -> None:

@@ -1,6 +1,6 @@
-"""The rate limit service that Envoys ask for RateLimitFilters and BackendTrafficPolicies.
+"""How Envoys call the rate limit service for RateLimitFilters and BackendTrafficPolicies.
 
-On one machine that is a process beside Envoy (`contour.ratelimits`). In a cluster it is there if
+On one machine it is a process beside Envoy (`contour.ratelimits`). In a cluster it is there if
 the configuration asks for it: pods that count in a Redis, or, without a Redis, the same process
 beside the replica that leads, which counts in memory (`ratelimitservice`). Without a service such
 limits cannot be served. HTTPProxies have a service of their own, which the configuration

@@ -6,10 +6,10 @@ Hosts that are added later, or at the same moment, have to wait for answers. At 
 process nothing was served.
 """
 
-from contour.asking.translations import Translations
 from contour.envoy import listening, policy, routing
 from contour.envoy.hooks import questions
 from contour.envoy.hooks.questions import Good, GoodListener, TemplateKey
+from contour.extensioncalls.translations import Translations
 from dag import hookservers, hosts, listeners, nodes
 from dag.engine.incremental import Engine
 from dag.engine.view import Change

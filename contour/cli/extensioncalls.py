@@ -3,11 +3,11 @@
 import asyncio
 from collections.abc import Callable
 
-from contour.asking.answers import Answers
-from contour.asking.asker import Asker
-from contour.asking.conversation import Asked
 from contour.controller import Controller
 from contour.events import Batch
+from contour.extensioncalls.answers import Answers
+from contour.extensioncalls.asker import Asker
+from contour.extensioncalls.conversation import Asked
 from contour.hooks import wire
 from contour.hooks.client import Client, Retries, Service
 from contour.hooks.replies import Answer, Failure

@@ -8,10 +8,6 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable
 from typing import Protocol, TypeAlias, TypeVar
 
-from contour.asking.lasting import Lasting
-from contour.asking.registering import Registrations
-from contour.asking.remembering import Memory
-from contour.asking.translations import Translations
 from contour.envoy.fleets import FleetKey
 from contour.envoy.hooks import questions
 from contour.envoy.hooks.questions import (
@@ -24,6 +20,10 @@ from contour.envoy.hooks.questions import (
     TemplateKey,
     Translated,
 )
+from contour.extensioncalls.lasting import Lasting
+from contour.extensioncalls.registering import Registrations
+from contour.extensioncalls.remembering import Memory
+from contour.extensioncalls.translations import Translations
 from crds.meta import ObjectRef
 from dag import hookservers, nodes
 from dag.engine.incremental import Engine
@@ -32,7 +32,7 @@ from dag.hookservers import Connection
 
 
 class Questioner(Protocol):
-    """Asks extensions (`contour.asking.asker`)."""
+    """Asks extensions (`contour.extensioncalls.asker`)."""
 
     def want(self, question: Question) -> Reply | None:
         """Asks a question. Returns the reply, if it is known from an earlier time."""

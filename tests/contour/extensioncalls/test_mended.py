@@ -6,9 +6,9 @@ from envoy.config.cluster.v3 import cluster_pb2
 from envoy.config.listener.v3 import listener_pb2
 from envoy.config.route.v3 import route_components_pb2 as pb
 
-from tests.contour.asking import served, test_listeners, test_translation
-from tests.contour.asking.served import WORLD, Manager, add_header
-from tests.contour.asking.test_translation import configuration
+from tests.contour.extensioncalls import served, test_listeners, test_translation
+from tests.contour.extensioncalls.served import WORLD, Manager, add_header
+from tests.contour.extensioncalls.test_translation import configuration
 
 MENDED = served.changing(add_header)
 

@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from tests.contour.asking.served import (
+from tests.contour.extensioncalls.served import (
     WORLD,
     add_header,
     changing,

@@ -11,8 +11,15 @@ from crds.envoygateway import patchpolicy as crd
 from crds.meta import NamespacedName
 from dag.plan import STATUSES
 from dag.statuses import PolicyStatus
-from tests.contour.asking.served import Shaped, extension, instance, running
-from tests.contour.asking.test_translation import ADDED, ALONE, SMALL, add, changing, clusters
+from tests.contour.extensioncalls.served import Shaped, extension, instance, running
+from tests.contour.extensioncalls.test_translation import (
+    ADDED,
+    ALONE,
+    SMALL,
+    add,
+    changing,
+    clusters,
+)
 from tests.testbed import world
 from tests.testbed.extensionserver import scripted
 from tests.testbed.world import Document

@@ -1,7 +1,7 @@
 """What the author of an extension is told of answers that are taken."""
 
 from contour.hooks.wire import Hook
-from tests.contour.asking.served import WORLD, add_header, changing, shaped
+from tests.contour.extensioncalls.served import WORLD, add_header, changing, shaped
 from tests.testbed.extensionserver import unchanged
 
 STRANGE = b"\xfa\x01\x00"

@@ -20,7 +20,7 @@ def _nothing(_: float, __: int) -> None:
     """The `Cut` of a client without connections."""
 
 
-class Reach:
+class Reachability:
     """Whether the server of one client answers. Times are those of the event loop, in seconds."""
 
     def __init__(self, outage: float = 3.0, dead: float = 10.0, spread: float = 1.0) -> None:

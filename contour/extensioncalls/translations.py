@@ -7,12 +7,12 @@ a user of one depends on its row alone. Only rows that differ are written.
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
-from contour.asking.lasting import Lasting
 from contour.envoy.hooks import passed, questions
 from contour.envoy.hooks import secrets as private
 from contour.envoy.hooks.lists import EMPTY, Lists
 from contour.envoy.hooks.passed import Item, KeptSecret, Passed, PassedSecret
 from contour.envoy.hooks.questions import Translated
+from contour.extensioncalls.lasting import Lasting
 from contour.xds import resources
 from dag.engine.incremental import Engine
 from dag.engine.view import Table

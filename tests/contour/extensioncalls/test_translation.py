@@ -14,8 +14,8 @@ from contour.hooks import wire
 from contour.hooks.wire import Hook
 from contour.xds import resources
 from dag.fleetnames import DEFAULT_FLEET
-from tests.contour.asking import served
-from tests.contour.asking.served import Shaped, extension, instance, running
+from tests.contour.extensioncalls import served
+from tests.contour.extensioncalls.served import Shaped, extension, instance, running
 from tests.testbed import world
 from tests.testbed.extensionserver import echoed, never, scripted, unchanged
 from tests.testbed.world import Document, World

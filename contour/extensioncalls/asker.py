@@ -12,11 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from contour.asking.answers import Answers
-from contour.asking.conversation import Asked, Connect, Conversation
-from contour.asking.lasting import Lasting
 from contour.envoy.hooks import lists, questions
 from contour.envoy.hooks.questions import Question, Reply, Silence
+from contour.extensioncalls.answers import Answers
+from contour.extensioncalls.conversation import Asked, Connect, Conversation
+from contour.extensioncalls.lasting import Lasting
 from contour.hooks import client
 from dag import hookservers, nodes
 from dag.engine.incremental import Engine
@@ -57,7 +57,7 @@ class Asker:
         self._settling: asyncio.Handle | None = None
         self._has_begun = False
 
-    # What the controller says (`contour.asking.rows.Questioner`).
+    # What the controller says (`contour.extensioncalls.rows.Questioner`).
 
     def want(self, question: Question) -> Reply | None:
         """Asks a question. Returns the reply, if it is known from an earlier time."""
@@ -191,12 +191,12 @@ def _storable(question: Question, reply: Reply) -> Reply:
 def _begun(activity: Coroutine[object, object, None]) -> asyncio.Task[None]:
     """A task whose error, a bug, is logged."""
 
-    def told(task: asyncio.Task[None]) -> None:
+    def log_error(task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("what asks an extension has failed", exc_info=error)
 
     task = asyncio.get_running_loop().create_task(activity)
-    task.add_done_callback(told)
+    task.add_done_callback(log_error)
     return task
 
 

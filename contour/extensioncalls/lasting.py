@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final, TypeAlias, TypeVar, cast
 
 from contour import statefile
-from contour.asking import values
+from contour.extensioncalls import values
 from dag.engine.view import Table
 
 log = logging.getLogger(__name__)

@@ -17,7 +17,14 @@ from contour.xds import resources
 from crds.meta import ObjectRef
 from dag.fleetnames import DEFAULT_FLEET
 from dag.statuses import RouteStatus
-from tests.contour.asking.served import Shaped, asked_host, extension, instance, reply, running
+from tests.contour.extensioncalls.served import (
+    Shaped,
+    asked_host,
+    extension,
+    instance,
+    reply,
+    running,
+)
 from tests.testbed import world
 from tests.testbed.extensionserver import Scripted, never, scripted
 from tests.testbed.world import Document

@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from contour.hooks.wire import Hook
-from tests.contour.asking.served import WORLD, add_header, asked_host, changing, reply, shaped
+from tests.contour.extensioncalls.served import (
+    WORLD,
+    add_header,
+    asked_host,
+    changing,
+    reply,
+    shaped,
+)
 from tests.testbed import world
 from tests.testbed.extensionserver import never
 

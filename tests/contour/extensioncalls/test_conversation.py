@@ -12,10 +12,10 @@ import pytest
 from envoy.config.cluster.v3 import cluster_pb2
 from envoy.config.route.v3 import route_components_pb2
 
-from contour.asking import exchanged
-from contour.asking.conversation import Conversation
 from contour.envoy.hooks.lists import Lists
 from contour.envoy.hooks.questions import Question, Reply, Silence
+from contour.extensioncalls import exchanged
+from contour.extensioncalls.conversation import Conversation
 from contour.hooks import wire
 from contour.hooks.replies import Answer, Failure
 from dag import nodes

@@ -11,8 +11,8 @@ import pytest
 from contour.hooks.wire import Hook
 from contour.instance import Instance
 from dag.fleetnames import DEFAULT_FLEET
-from tests.contour.asking import served, test_translation
-from tests.contour.asking.served import Shaped
+from tests.contour.extensioncalls import served, test_translation
+from tests.contour.extensioncalls.served import Shaped
 from tests.testbed.extensionserver import Script, echoed
 from tests.testbed.world import Document, World
 

@@ -15,9 +15,9 @@ from contour.hooks import wire
 from contour.hooks.wire import Hook
 from contour.xds import resources
 from dag.fleetnames import DEFAULT_FLEET
-from tests.contour.asking import served
-from tests.contour.asking.served import Shaped, extension, instance, running
-from tests.contour.asking.test_translation import ALONE, configuration
+from tests.contour.extensioncalls import served
+from tests.contour.extensioncalls.served import Shaped, extension, instance, running
+from tests.contour.extensioncalls.test_translation import ALONE, configuration
 from tests.testbed import certificates, world
 from tests.testbed.extensionserver import Scripted, echoed, scripted
 from tests.testbed.world import World

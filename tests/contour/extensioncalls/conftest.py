@@ -2,7 +2,7 @@
 
 import pytest
 
-from contour.asking import conversation
+from contour.extensioncalls import conversation
 from tests.testbed.patience import PATIENCE
 
 

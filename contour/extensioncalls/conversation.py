@@ -23,10 +23,10 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from contour.asking import exchanged
-from contour.asking.troubles import Troubles, words
-from contour.asking.waiting import Waiting
 from contour.envoy.hooks.questions import Question, Reply, Silence
+from contour.extensioncalls import exchanged
+from contour.extensioncalls.troubles import Troubles, words
+from contour.extensioncalls.waiting import Waiting
 from contour.hooks import wire
 from contour.hooks.replies import Answer, Failure, failure
 from dag import hookservers
