@@ -56,7 +56,7 @@ _EVALUATOR = {
 }  # fmt: skip
 
 _ACTIONS = {
-    "return Answer(status, body=told(body), route=route, response_headers=changed)":
+    "return Answer(status, body=as_text(body), route=route, response_headers=changed)":
         "return Answer(status, route=route, response_headers=changed)",
     "location = _location(redirect, route.match.path, request, host)": "location = request.path",
     "Answer(redirect.status, location=location, route=route, response_headers=changed)":
