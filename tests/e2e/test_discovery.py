@@ -157,10 +157,10 @@ class Edge:
 
     def certificate(self) -> dict[str, str]:
         """What the Secret of the node ID holds; empty as long as there is none."""
-        found = self.instance.cluster.kubectl(
-            *("get", "secret", "-n", self.instance.namespace, "envoy-node-edge", "-o", "json")
-        )
-        return secrets_of(found.stdout) if found.returncode == 0 else {}
+        instance = self.instance
+        found = instance.cluster.look_up("secret", instance.namespace, "envoy-node-edge")
+        data: dict[str, str] = found.get("data", {})
+        return data
 
     def answer(self) -> str:
         """The version that Envoy answers with."""
@@ -174,13 +174,6 @@ class Edge:
     def until(self, version: str) -> None:
         """Waits until every Envoy answers so (they share a port)."""
         self.instance.until(lambda: {self.answer() for _ in range(8)} == {version}, version)
-
-
-def secrets_of(text: str) -> dict[str, str]:
-    import json  # noqa: PLC0415
-
-    found: dict[str, str] = json.loads(text)["data"]
-    return found
 
 
 def _is(found: dict[str, Any], type_: str) -> bool:

@@ -37,9 +37,7 @@ def finalizers(instance: Instance, kind: str, name: str) -> list[str]:
 
 
 def is_gone(instance: Instance, kind: str, name: str) -> bool:
-    namespace = [] if kind == "GatewayClass" else ["-n", instance.namespace]
-    found = instance.cluster.kubectl("get", kind, name, *namespace, "--ignore-not-found")
-    return found.returncode == 0 and not found.stdout.strip()
+    return not instance.cluster.look_up(kind, instance.namespace, name)
 
 
 def test_a_gateway_goes_when_it_is_served_no_more_and_the_next_one_takes_its_place(

@@ -57,17 +57,9 @@ def instance(
 def stored(instance: Instance) -> list[str]:
     """The key sets that are kept, by the labels of the instance."""
     labels = {ownership.NAMESPACE: instance.namespace, ownership.MAKER: "contour-keys"}
-    found = instance.cluster.kubectl(
-        "get",
-        "configmaps",
-        "-n",
-        instance.namespace,
-        "-l",
-        ownership.selector(labels),
-        "-o",
-        "json",
-    )
-    return [it["data"]["jwks"] for it in json.loads(found.stdout)["items"]]
+    path = f"/api/v1/namespaces/{instance.namespace}/configmaps"
+    found = instance.cluster.ask("GET", path, labelSelector=ownership.selector(labels))
+    return [it["data"]["jwks"] for it in found["items"]]
 
 
 def answered(instance: Instance, token: str) -> int:

@@ -61,12 +61,7 @@ class Site:
 
     def get(self, kind: str, namespace: str, name: str) -> Raw:
         """An object; empty if there is none."""
-        done = self.cluster.kubectl("get", kind, name, "-n", namespace, "-o", "json")
-        if done.returncode:
-            assert "NotFound" in done.stderr, done.stderr
-            return {}
-        found: Raw = json.loads(done.stdout)
-        return found
+        return self.cluster.look_up(kind, namespace, name)
 
     def conditions(self, kind: str, namespace: str, name: str) -> Mapping[str, Raw]:
         """The conditions of an object by type, those of a route's one parent among them."""
