@@ -6,9 +6,10 @@ route yields the policies that are concerned, so one that comes or goes wakes on
 Gateway 1.9 ignores all of this silently. Elsewhere: rules that are not served (`unservedrules`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from crds.envoygateway.backendlimits import CircuitBreaker
 from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicySpec
 from crds.envoygateway.policytargets import UnreadPolicy
 from crds.meta import NamespacedName, ObjectRef
@@ -174,18 +175,22 @@ def _named(found: Iterable[ObjectRef]) -> str:
 
 
 def _of_requests_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
-    """The served fields of a policy that are about requests, not connections."""
+    """The served fields of a policy that are about requests, or about connections that carry
+    them."""
     http = spec.timeout.http if spec.timeout is not None else None
     if http is not None:
         times = {
             "requestTimeout": http.request_timeout,
             "streamIdleTimeout": http.stream_idle_timeout,
             "maxStreamDuration": http.max_stream_duration,
+            "connectionIdleTimeout": http.connection_idle_timeout,
+            "maxConnectionDuration": http.max_connection_duration,
         }
         yield from (f"timeout.http.{name}" for name, it in times.items() if it is not None)
     balancer = spec.load_balancer
     if balancer is not None and balancer.consistent_hash is not None:
         yield "loadBalancer.consistentHash"
+    yield from _limits(spec, _LIMITS_OF_REQUESTS)
     whole = {
         "retry": spec.retry,
         "rateLimit": spec.rate_limit,
@@ -203,19 +208,41 @@ def _of_requests_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
 
 def _of_tcp_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
     """The fields of a policy that need connections of TCP, of which Envoy's proxy for UDP has none:
-    how they are opened and kept, and whether they fail."""
+    how they are opened and kept, how many wait, and whether they fail."""
     tcp = spec.timeout.tcp if spec.timeout is not None else None
     if tcp is not None and tcp.connect_timeout is not None:
         yield "timeout.tcp.connectTimeout"
     opened = spec.connection
     if opened is not None and opened.buffer_limit is not None:
         yield "connection.bufferLimit"
+    if opened is not None and opened.socket_buffer_limit is not None:
+        yield "connection.socketBufferLimit"
     if opened is not None and opened.preconnect is not None:
         yield "connection.preconnect"
     if spec.health_check is not None and spec.health_check.passive is not None:
         yield "healthCheck.passive"
+    yield from _limits(spec, _LIMITS_OF_TCP)
     whole = {"tcpKeepalive": spec.tcp_keepalive, "proxyProtocol": spec.proxy_protocol}
     yield from (name for name, it in whole.items() if it is not None)
+
+
+_LIMITS_OF_REQUESTS = {
+    "maxParallelRequests": "max_parallel_requests",
+    "maxParallelRetries": "max_parallel_retries",
+    "maxRequestsPerConnection": "max_requests_per_connection",
+    "retryBudget": "retry_budget",
+}
+_LIMITS_OF_TCP = {"maxPendingRequests": "max_pending_requests", "perEndpoint": "per_endpoint"}
+"""Envoy's proxy for UDP counts its sessions as connections, and looks at no other limit."""
+_USUAL = CircuitBreaker()
+
+
+def _limits(spec: BackendTrafficPolicySpec, fields: Mapping[str, str]) -> Iterator[str]:
+    """Those limits of a policy that are not the defaults, which an API server writes into it."""
+    found = spec.circuit_breaker or _USUAL
+    for name, field in fields.items():
+        if getattr(found, field) != getattr(_USUAL, field):
+            yield f"circuitBreaker.{name}"
 
 
 def _streamed(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, str]]:

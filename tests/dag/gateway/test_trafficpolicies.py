@@ -681,9 +681,15 @@ OF_REQUESTS = {
     "timeout.http.requestTimeout": "timeout: {http: {requestTimeout: 1s}}",
     "timeout.http.streamIdleTimeout": "timeout: {http: {streamIdleTimeout: 1s}}",
     "timeout.http.maxStreamDuration": "timeout: {http: {maxStreamDuration: 1s}}",
+    "timeout.http.connectionIdleTimeout": "timeout: {http: {connectionIdleTimeout: 1s}}",
+    "timeout.http.maxConnectionDuration": "timeout: {http: {maxConnectionDuration: 1s}}",
     "loadBalancer.consistentHash": (
         "loadBalancer: {type: ConsistentHash, consistentHash: {type: SourceIP}}"
     ),
+    "circuitBreaker.maxParallelRequests": "circuitBreaker: {maxParallelRequests: 3}",
+    "circuitBreaker.maxParallelRetries": "circuitBreaker: {maxParallelRetries: 3}",
+    "circuitBreaker.maxRequestsPerConnection": "circuitBreaker: {maxRequestsPerConnection: 3}",
+    "circuitBreaker.retryBudget": "circuitBreaker: {retryBudget: {percent: {numerator: 5}}}",
     "retry": "retry: {}",
     "rateLimit": "rateLimit: {local: {rules: [{limit: {requests: 3, unit: Hour}}]}}",
     "requestBuffer": "requestBuffer: {limit: 1Ki}",
@@ -718,15 +724,30 @@ def test_what_a_policy_says_of_requests_is_told_where_it_is_for_streams(field: s
 def test_what_a_policy_says_of_connections_holds_for_streams_in_silence() -> None:
     raw = gateway_class() + gateway("gw", listener("tcp", 9000, "TCP")) + service("s1")
     raw += stream_route("TCPRoute", "t", "{name: s1, port: 80}")
-    spec = "timeout: {tcp: {connectTimeout: 3s}}, healthCheck: {active: {type: TCP}}"
-    it = world(raw + policy("p", spec, GATEWAY))
+    limits = (
+        "circuitBreaker: {maxConnections: 7, maxPendingRequests: 7, maxParallelRequests: 1024,"
+        " maxParallelRetries: 1024}"
+    )
+    checks = "timeout: {tcp: {connectTimeout: 3s}}, healthCheck: {active: {type: TCP}}"
+    it = world(raw + policy("p", f"{checks}, {limits}", GATEWAY))
+    assert message(it, "p") == "True/Accepted: the policy applies"
+
+
+def test_what_holds_for_datagrams_holds_in_silence() -> None:
+    raw = gateway_class() + gateway("gw", listener("udp", 9000, "UDP")) + service("s1")
+    raw += stream_route("UDPRoute", "u", "{name: s1, port: 80}")
+    spec = "circuitBreaker: {maxConnections: 7}, loadBalancer: {type: Random}"
+    it = world(raw + policy("p", f"{spec}, healthCheck: {{active: {{type: TCP}}}}", GATEWAY))
     assert message(it, "p") == "True/Accepted: the policy applies"
 
 
 OF_TCP = {
     "timeout.tcp.connectTimeout": "timeout: {tcp: {connectTimeout: 3s}}",
     "connection.bufferLimit": "connection: {bufferLimit: 1Mi}",
+    "connection.socketBufferLimit": "connection: {socketBufferLimit: 64Ki}",
     "connection.preconnect": "connection: {preconnect: {perEndpointPercent: 150}}",
+    "circuitBreaker.maxPendingRequests": "circuitBreaker: {maxPendingRequests: 3}",
+    "circuitBreaker.perEndpoint": "circuitBreaker: {perEndpoint: {maxConnections: 3}}",
     "healthCheck.passive": "healthCheck: {passive: {}}",
     "tcpKeepalive": "tcpKeepalive: {probes: 3}",
     "proxyProtocol": "proxyProtocol: {version: V1}",
@@ -738,9 +759,7 @@ def test_what_a_policy_says_of_tcp_is_told_where_it_is_for_datagrams(field: str)
     ports = listener("tcp", 9000, "TCP"), listener("udp", 9000, "UDP")
     given = gateway_class() + gateway("gw", *ports) + service("s1")
     given += stream_route("TCPRoute", "t", "{name: s1, port: 80}")
-    it = world(
-        given + policy("p", f"{OF_TCP[field]}, circuitBreaker: {{maxConnections: 7}}", GATEWAY)
-    )
+    it = world(given + policy("p", OF_TCP[field], GATEWAY))
     assert message(it, "p") == "True/Accepted: the policy applies"
     apply(it, stream_route("UDPRoute", "u", "{name: s1, port: 80}"))
     told = f"spec.{field}: has no effect on UDPRoutes, whose backends get packets of UDP"
