@@ -45,12 +45,18 @@ def http(name: str, listener: str, tls: nodes.Tls, policy: Downstream) -> bytes:
 
 
 def stream(
-    name: str, tls: nodes.Tls | None, filters: Iterable[Filter], policy: Downstream
+    name: str,
+    tls: nodes.Tls | None,
+    filters: Iterable[Filter],
+    policy: Downstream,
+    handshake: float | None = None,
 ) -> bytes:
-    """A Listener with nothing but a chain for a stream, with or without TLS."""
+    """A Listener with nothing but a chain for a stream, with or without TLS. `handshake` is its own
+    limit in seconds, in place of that of the settings."""
     terms = None
     if tls is not None:
-        terms = _Terms(termination(tls, policy, is_http=False), policy.timeouts.tls_handshake)
+        most = policy.timeouts.tls_handshake if handshake is None else handshake
+        terms = _Terms(termination(tls, policy, is_http=False), most)
     result, chain = _begun(name, terms)
     for filter_, content in filters:
         added = chain.filters.add(name=filter_)

@@ -213,7 +213,10 @@ def _called(of: object, values: Iterable[tuple[str, object]]) -> str:
     return f"{type(of).__qualname__}({said})"
 
 
-_LATER: Mapping[type, Container[str]] = {nodes.Cluster: {"dropped"}}
+_LATER: Mapping[type, Container[str]] = {
+    nodes.Cluster: {"dropped"},
+    nodes.Stream: {"longest", "handshake"},
+}
 """The fields of nodes that are newer than the names of the chains of streams."""
 
 

@@ -37,6 +37,8 @@ def tcp(
             result.weighted_clusters.clusters.add(name=_name(it, names), weight=it.weight)
     rests = idle_timeout if node.idle_timeout is None else node.idle_timeout
     result.idle_timeout.CopyFrom(encoding.seconds(rests))
+    if node.longest is not None:
+        result.max_downstream_connection_duration.CopyFrom(encoding.seconds(node.longest))
     return result
 
 

@@ -122,7 +122,13 @@ def stream(view: View, owner: ServedListener, found: nodes.Stream) -> nodes.Stre
     rests = found.idle_timeout if found.idle_timeout is not None else asked.stream_idle
     if owner.protocol == "UDP":
         return found
-    return replace(found, idle_timeout=rests, connections=asked.traffic.connections)
+    return replace(
+        found,
+        idle_timeout=rests,
+        connections=asked.traffic.connections,
+        longest=asked.traffic.max_connection or None,
+        handshake=asked.traffic.tls_handshake,
+    )
 
 
 def _entries(

@@ -48,6 +48,11 @@ class Stream:
     guards: StreamGuards | None = None
     connections: OpenConnections | None = None
     """How many connections there may be at a time."""
+    longest: float | None = None
+    """Seconds after which a connection is closed, used or not; without limit if None."""
+    handshake: float | None = None
+    """Seconds for the handshake where TLS is terminated: 0 is without limit, None what the settings
+    say."""
 
 
 Protocol = Literal["HTTP", "HTTPS", "TCP", "UDP"]

@@ -1,10 +1,10 @@
-"""Filter chains: how TLS is terminated for streams."""
+"""Filter chains: how TLS is terminated for streams, and how long their connections live."""
 
 import pytest
 from envoy.config.listener.v3 import listener_pb2
 from envoy.extensions.transport_sockets.tls.v3 import tls_pb2
 
-from contour.envoy import chains, names
+from contour.envoy import chains, names, streams
 from contour.envoy.policy import Downstream
 from crds.records import replace
 from dag import nodes
@@ -58,4 +58,21 @@ def test_an_upgrade_leaves_the_names_of_streams_as_they_were(
 
 def test_streams_that_differ_in_a_newer_field_have_different_names() -> None:
     every = [_stream(replace(PLAIN, dropped=it)) for it in (None, 0, 1)]
-    assert len({names.chain(None, it) for it in every}) == 3
+    every += [replace(every[0], longest=1.0), replace(every[0], handshake=1.0)]
+    assert len({names.chain(None, it) for it in every}) == 5
+
+
+@pytest.mark.parametrize(("handshake", "expected"), [(None, 10.0), (0.0, 0.0), (3.0, 3.0)])
+def test_the_handshake_of_a_stream_may_take_as_long_as_its_policy_says(
+    handshake: float | None, expected: float
+) -> None:
+    body = chains.stream("a", world.tls(), (), Downstream(), handshake)
+    (chain,) = listener_pb2.Listener.FromString(body).filter_chains
+    assert chain.transport_socket_connect_timeout.ToTimedelta().total_seconds() == expected
+
+
+@pytest.mark.parametrize("longest", [None, 3.0])
+def test_a_connection_of_a_stream_lives_as_long_as_its_policy_says(longest: float | None) -> None:
+    made = streams.tcp("a", replace(_stream(None), longest=longest), {}, 1.0)
+    assert made.HasField("max_downstream_connection_duration") == (longest is not None)
+    assert made.max_downstream_connection_duration.ToTimedelta().total_seconds() == (longest or 0)

@@ -447,7 +447,10 @@ def test_what_the_gateway_says_of_clients_beside_a_policy_closes_the_listener() 
 
 
 def test_streams() -> None:
-    limits = "connection: {connectionLimit: {value: 5}}, timeout: {tcp: {idleTimeout: 1m}}"
+    limits = (
+        "connection: {connectionLimit: {value: 5, maxConnectionDuration: 1h}},"
+        " timeout: {tcp: {idleTimeout: 1m, tlsHandshakeTimeout: 2s}}"
+    )
     tcp = listener("tcp", 90, "TCP")
     passed = listener("tls", 443, "TLS", "tls: {mode: Passthrough}, hostname: t.example.com")
     routes = stream_route("TCPRoute", "r", "{name: s1, port: 80}") + stream_route(
@@ -458,6 +461,7 @@ def test_streams() -> None:
         found = it.answer(gateway_hosts.stream_of, nodes.HostKey(DEFAULT_FLEET, at, name))
         assert found is not None
         assert (found.idle_timeout, found.connections) == (60.0, nodes.OpenConnections(5))
+        assert (found.longest, found.handshake) == (3600.0, 2.0)
     apply(it, policy("a", "headers: {earlyRequestHeaders: {remove: [Host]}}"))
     for at, name in (("tcp-90", "*"), ("ingress_https", "t.example.com")):
         found = it.answer(gateway_hosts.stream_of, nodes.HostKey(DEFAULT_FLEET, at, name))
