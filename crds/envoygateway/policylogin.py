@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from crds.envoygateway.opaque import Opaque
 from crds.envoygateway.policycredentials import SecretReference
-from crds.envoygateway.policyservers import PolicyServer
+from crds.envoygateway.policyservers import PolicyBackend
 from crds.fields import Flag, GatewayDuration, Natural32, NonEmpty, SameSite
 from crds.gateway.known import Known
 from crds.meta import model
@@ -22,14 +22,6 @@ HeaderName = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9!#$%&'*+\-.^_\x60|~]+$", min_length=1, max_length=256),
 ]
-
-
-@model
-class TokenServer(PolicyServer):
-    """A server of the token endpoint, normally a port of a Service."""
-
-    fallback: Annotated[Flag, Unserved(guards=True)] = False
-    """Whether it is asked only if the others cannot be. The default is `false`."""
 
 
 @model
@@ -65,6 +57,10 @@ class LoginRetryOn:
         ...,
     ] = ()  # fmt: skip
     """What counts as a failure, in the words of Envoy, such as `5xx` or `reset`."""
+    http_status_codes: Annotated[
+        tuple[Annotated[int, Field(ge=100, le=599)], ...], Unserved(instead="use triggers")
+    ] = ()
+    """Status codes of answers after which it is asked again."""
 
 
 @model
@@ -124,7 +120,7 @@ class LoginProvider:
     """The URL to which browsers are sent after a logout, to log out of the provider, too."""
     backend_ref: Annotated[Opaque | None, Unserved(guards=True, instead="use backendRefs")] = None
     """The server of the token endpoint. Use `backendRefs` instead."""
-    backend_refs: tuple[TokenServer, ...] = Field(default=(), max_length=16)
+    backend_refs: tuple[PolicyBackend, ...] = Field(default=(), max_length=16)
     """The server of the token endpoint, if its host is not to be looked up: one port of a Service.
     More than one are not served, and close the routes."""
     backend_settings: LoginBackendSettings | None = None

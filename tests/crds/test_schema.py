@@ -1,6 +1,7 @@
 """The CRDs are structural, up to date, and let through whatever upstream's let through."""
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -148,6 +149,30 @@ def test_a_field_of_envoy_gateway_has_its_type(kind: kinds.Kind) -> None:
             assert node.get("type") in {None, theirs[path].get("type")}, path
             required = set(node.get("required", ())) - _STRICTER.get(f".spec{path}", set())
             assert required <= set(theirs[path].get("required", ())), path
+
+
+def _is_read(path: str, ours: Mapping[str, openapi.Schema]) -> bool:
+    """Whether a field is known, or a part of one that is kept as it is."""
+    steps = [it.start() for it in re.finditer(r"[.\[{]", path)]
+    kept = (ours[path[:it]] for it in steps if path[:it] in ours)
+    return path in ours or any("x-kubernetes-preserve-unknown-fields" in it for it in kept)
+
+
+_LATER = [
+    it
+    for it in OURS
+    if it.group == kinds.ENVOY_GATEWAY and it.kind != "EnvoyProxy" and it not in WITH_UPSTREAM
+]
+
+
+@pytest.mark.parametrize("kind", _LATER, ids=lambda it: str(it.kind))
+def test_every_field_of_envoy_gateway_is_known(kind: kinds.Kind) -> None:
+    """One that is not closes what its policy is for, also where a CRD has set its default."""
+    file = f"envoy-gateway/v1.9/{kind.group}_{kind.plural}.yaml"
+    (version,) = openapi.upstream(file)[kind.kind]["versions"]
+    theirs = openapi.parts(version["schema"]["openAPIV3Schema"]["properties"]["spec"])
+    ours = dict(openapi.parts(schema_of(kind)["properties"]["spec"]))
+    assert [path for path, _ in theirs if not _is_read(path, ours)] == []
 
 
 def upstream(kind: kinds.Kind) -> openapi.Schema:
