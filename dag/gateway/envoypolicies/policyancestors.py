@@ -105,7 +105,8 @@ class Ancestry:
             return None
         own = complaints.attached(self.kind.name, key)
         touched = view.bucket(self.touched, key)
-        told = (*meant, *_of_fields(found, own), *_of_targets(view, self.kind, found, own))
+        told = (*meant, *_of_fields(found, own))
+        told += tuple(_of_targets(view, self.kind, found, own, is_used=bool(touched)))
         told += tuple(self.overrides.problems_of(view, found, own))
         name = view.ask(settings.controller_name, ())
         of_gateways = sorted({it.gateway for it in touched})
@@ -119,8 +120,7 @@ class Ancestry:
         ]
         if not ancestors:
             ancestors = [
-                AncestorStatus(it, name, _conditions(told))
-                for it in _missing(view, self.kind, found, key)
+                AncestorStatus(it, name, _conditions(told)) for it in _missing(view, found, key)
             ]
         return PolicyStatus(tuple(ancestors)) if ancestors else None
 
@@ -144,15 +144,18 @@ def _of_fields(found: Policy, own: Place) -> Iterator[Problem]:
             yield complaints.policy_field_not_served(Place(own.subject, field.path), field.why)
 
 
-def _of_targets(view: View, kind: PolicyKind, found: Policy, own: Place) -> Iterator[Problem]:
+def _of_targets(
+    view: View, kind: PolicyKind, found: Policy, own: Place, *, is_used: bool
+) -> Iterator[Problem]:
+    """The targets that a policy names and cannot have. It is not accepted if no other is left;
+    `is_used` says whether it is for a Gateway of ours."""
     named = policytargets.references(found.spec)
-    for path, it in named:
-        if why := _unfit(view, kind, it, own.subject.namespace):
-            at = Place(own.subject, f"{own.path}.{path}")
-            alone = len(named) == 1 and not found.spec.target_selectors
-            yield (complaints.policy_target_not_found if alone else complaints.policy_target_lacks)(
-                at, why
-            )
+    unfit = [(path, _unfit(view, kind, it, own.subject.namespace)) for path, it in named]
+    is_left = is_used and (found.spec.target_selectors or not all(why for _, why in unfit))
+    tell = complaints.policy_target_lacks if is_left else complaints.policy_target_not_found
+    for path, why in unfit:
+        if why:
+            yield tell(Place(own.subject, f"{own.path}.{path}"), why)
 
 
 def _unfit(view: View, kind: PolicyKind, it: PolicyTargetReference, namespace: str) -> str:
@@ -170,18 +173,20 @@ def _unfit(view: View, kind: PolicyKind, it: PolicyTargetReference, namespace: s
     return ""
 
 
-def _missing(
-    view: View, kind: PolicyKind, found: Policy, key: NamespacedName
-) -> Iterator[ParentReference]:
-    """The targets that do not exist, of a policy that is for no Gateway."""
+def _missing(view: View, found: Policy, key: NamespacedName) -> Iterator[ParentReference]:
+    """The targets that do not exist or are none, of a policy that is for no Gateway."""
     for _, it in policytargets.references(found.spec):
-        ref = ObjectRef(it.kind, key.namespace, it.name)
-        if (
-            it.group == GROUP
-            and it.kind in kind.targets
-            and view.ask(policyparents.sections, ref) is None
-        ):
-            yield ParentReference(kind=it.kind, namespace=key.namespace, name=it.name)
+        if it.group != GROUP or not _is_elsewhere(view, ObjectRef(it.kind, key.namespace, it.name)):
+            yield ParentReference(
+                group=it.group, kind=it.kind, namespace=key.namespace, name=it.name
+            )
+
+
+def _is_elsewhere(view: View, ref: ObjectRef) -> bool:
+    """Whether an object is there, but for Gateways of other controllers: these speak of it."""
+    if ref.kind not in policytargets.ALL_TARGETS or view.ask(policyparents.sections, ref) is None:
+        return False
+    return not view.ask(policyparents.gateways, ref)
 
 
 def _lost(own: Place, touched: frozenset[Touch], gateway: NamespacedName) -> Iterator[Problem]:

@@ -31,6 +31,9 @@ ROUTE = "{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}"
 GATEWAY = "{group: gateway.networking.k8s.io, kind: Gateway, name: gw}"
 
 
+TLS_ROUTE = "{group: gateway.networking.k8s.io, kind: TLSRoute, name: t}"
+
+
 def policy(
     name: str, spec: str, *targets: str, created: str = "", namespace: str = "default"
 ) -> str:
@@ -177,16 +180,29 @@ def test_routes_of_other_namespaces_are_selected_if_a_grant_is_there() -> None:
         (part(ROUTE, "gone"), "HTTPRoute default/r has no rule gone"),
         (part(GATEWAY, "gone"), "Gateway default/gw has no listener gone"),
         ("{group: '', kind: Service, name: s1}", "is no kind that policies are for"),
+        (ROUTE.replace("HTTPRoute", "HttpRoute"), "is no kind that policies are for"),
+        (TLS_ROUTE, "is no kind that policies are for"),
     ],
 )
 def test_targets_that_are_none_are_told(target: str, words: str) -> None:
-    it = world(GIVEN + route("r") + policy("a", allowing("a"), target))
-    if "Service" in target:
-        apply(it, policy("a", allowing("a"), target, ROUTE))
-        assert told(it, "a") == {"gw": ["Accepted=True/TargetNotFound"]}
-    else:
-        assert [*told(it, "a").values()] == [["Accepted=False/TargetNotFound"]]
-    assert words in message(it, "a")
+    stream = stream_route("TLSRoute", "t", "{name: s1, port: 80}", "[t.com]")
+    missing = ROUTE.replace("r}", "missing}")
+    it = world(GIVEN + route("r") + stream)
+    for more in ((), (missing,), (ROUTE,)):
+        apply(it, policy("a", allowing("a"), target, *more))
+        is_left = ROUTE in more
+        expected = {f"Accepted={is_left}/TargetNotFound"}
+        assert {texts[0] for texts in told(it, "a").values()} == expected
+        assert words in message(it, "a")
+
+
+def test_where_labels_select_a_target_others_may_be_missing() -> None:
+    selecting = "targetSelectors: [{kind: HTTPRoute, matchLabels: {a: b}}]"
+    raw = policy("a", allowing("a"), ROUTE.replace("r}", "gone}"))
+    it = world(GIVEN + route("r") + raw.replace("spec: {", f"spec: {{{selecting}, "))
+    assert [*told(it, "a").values()] == [["Accepted=False/TargetNotFound"]]
+    apply(it, labelled("r", "a: b"))
+    assert told(it, "a") == {"gw": ["Accepted=True/TargetNotFound"]}
 
 
 def test_of_gateways_of_other_controllers_nothing_is_told() -> None:
@@ -197,7 +213,10 @@ def test_of_gateways_of_other_controllers_nothing_is_told() -> None:
         + service("s1")
         + route("r")
         + policy("a", CLOSING["oidc.clientSecret"], GATEWAY, ROUTE)
+        + stream_route("TLSRoute", "t", "{name: s1, port: 80}", "[t.com]")
+        + policy("b", allowing("b"), TLS_ROUTE)
     )
+    assert not told(it, "b")
     assert told(it, "a") == {}
 
 
