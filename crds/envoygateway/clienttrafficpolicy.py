@@ -104,7 +104,8 @@ class ClientTCPTimeouts:
     """How long connections may take."""
 
     idle_timeout: GatewayDuration | None = None
-    """How long a connection of a TCPRoute or TLSRoute may rest. The default is 1h."""
+    """How long a connection of a TCPRoute or TLSRoute may rest; `0s` is without limit. The default
+    is what the ContourConfiguration says, 9001 seconds."""
     tls_handshake_timeout: GatewayDuration | None = None
     """How long a client may take to negotiate TLS; `0s` is any time."""
     connection_inspection_timeout: GatewayDuration | None = None

@@ -48,6 +48,9 @@ _DEFAULTS = {
         f"{_WORKLOAD}.overloadMaxHeapSize": f"{commands.HEAP >> 20} MiB",
         f"{_WORKLOAD}.drainTimeSeconds": f"default is {DRAIN_SECONDS}",
     },
+    "ClientTrafficPolicy": {
+        ".spec.timeout.tcp.idleTimeout": f"{_TIMEOUTS.tcp_idle:.0f} seconds",
+    },
 }
 
 
