@@ -15,6 +15,7 @@ from dag.gateway.envoypolicies import (
     trafficanswers,
     trafficfaults,
     trafficlimits,
+    trafficneeds,
     trafficpages,
     trafficupstreams,
 )
@@ -153,6 +154,7 @@ def _traffic(
     pages = yield from trafficpages.pages(view, spec.response_override, own)
     fault = yield from trafficfaults.fault(spec.fault_injection, own)
     compressors = yield from trafficfaults.compressors(spec, own)
+    yield from trafficneeds.unmet(spec, own)
     for index, it in enumerate(spec.http_upgrade):
         if it.type != "websocket":
             field = own.at("httpUpgrade", index).at("type")

@@ -741,6 +741,50 @@ def test_what_holds_for_datagrams_holds_in_silence() -> None:
     assert message(it, "p") == "True/Accepted: the policy applies"
 
 
+HASHING = "loadBalancer: {type: ConsistentHash, consistentHash: {type: %s}}"
+UNMET = [
+    (HASHING % "Header", "loadBalancer.consistentHash: has no effect: header must be set"),
+    (HASHING % "Headers", "loadBalancer.consistentHash: has no effect: headers must be set"),
+    (HASHING % "Cookie", "loadBalancer.consistentHash: has no effect: cookie must be set"),
+    (HASHING % "QueryParams", "consistentHash: has no effect: queryParams must be set"),
+    (HASHING % "SourceIP, header: {name: a}", "consistentHash.header: has no effect: it is not"),
+    ("loadBalancer: {type: Random, slowStart: {window: 3s}}", "slowStart: has no effect: it is"),
+    ("loadBalancer: {type: LeastRequest}, connection: {preconnect: {predictivePercent: 200}}",
+     "spec.connection.preconnect.predictivePercent: has no effect: which endpoint is next"),
+    ("retry: {perRetry: {backOff: {maxInterval: 1s}}}", "maxInterval: has no effect: baseInterval"),
+    ("retry: {perRetry: {backOff: {baseInterval: 5s, maxInterval: 1s}}}",
+     "spec.retry.perRetry.backOff.maxInterval: has no effect: it is shorter"),
+    ("healthCheck: {active: {type: HTTP, http: {path: /, requestBody: {type: Text, text: a}}}}",
+     "spec.healthCheck.active.http.requestBody: has no effect: the method GET has no body"),
+    ("healthCheck: {active: {type: TCP, grpc: {}}}", "active.grpc: has no effect: it is not for"),
+    ("compression: [{type: Gzip}], compressor: [{type: Brotli}]",
+     "spec.compression: has no effect: compressor replaces it"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("spec", "words"), UNMET)
+def test_a_field_without_effect_beside_others_is_told(spec: str, words: str) -> None:
+    assert words in message(world(GIVEN + route("r") + policy("p", spec)), "p")
+
+
+MET = [
+    HASHING % "Header, header: {name: a}",
+    HASHING % "SourceIP",
+    "loadBalancer: {type: RoundRobin, slowStart: {window: 3s}}",
+    "loadBalancer: {type: Random}, connection: {preconnect: {predictivePercent: 200}}",
+    "loadBalancer: {type: LeastRequest}, connection: {preconnect: {perEndpointPercent: 200}}",
+    "retry: {perRetry: {backOff: {baseInterval: 1s, maxInterval: 1s}}}",
+    "healthCheck: {active: {type: HTTP, http: {path: /, method: PUT,"
+    " requestBody: {type: Text, text: a}}}}",
+]
+
+
+@pytest.mark.parametrize("spec", MET)
+def test_a_field_that_has_what_it_needs_is_served_in_silence(spec: str) -> None:
+    it = world(GIVEN + route("r") + policy("p", spec))
+    assert message(it, "p") == "True/Accepted: the policy applies"
+
+
 OF_TCP = {
     "timeout.tcp.connectTimeout": "timeout: {tcp: {connectTimeout: 3s}}",
     "connection.bufferLimit": "connection: {bufferLimit: 1Mi}",

@@ -1,0 +1,86 @@
+"""The fields of a BackendTrafficPolicy that have no effect beside its other fields.
+
+Envoy Gateway 1.9 refuses most of these combinations by rules of its CRD.
+"""
+
+from collections.abc import Iterator
+
+from crds.envoygateway import backendhealth as health
+from crds.envoygateway import backendtrafficpolicy as crd
+from dag.gateway.envoypolicies.trafficupstreams import positive
+from dag.problems import Problem
+from dag.problems import policies as complaints
+from dag.problems.places import Place
+
+_told = complaints.policy_field_not_served
+
+
+def unmet(spec: crd.BackendTrafficPolicySpec, own: Place) -> Iterator[Problem]:
+    """Tells of each field that lacks what it needs, or that another one replaces."""
+    if spec.load_balancer is not None:
+        yield from _of_balancer(spec.load_balancer, own.at("loadBalancer"))
+    yield from _of_preconnect(spec, own.at("connection").at("preconnect"))
+    if spec.retry is not None and spec.retry.per_retry is not None:
+        at = own.at("retry").at("perRetry").at("backOff")
+        yield from _of_back_off(spec.retry.per_retry.back_off, at)
+    if spec.health_check is not None and spec.health_check.active is not None:
+        yield from _of_check(spec.health_check.active, own.at("healthCheck").at("active"))
+    if spec.compression and spec.compressor:
+        yield _told(own.at("compression"), "compressor replaces it")
+
+
+_NOT_STARTED_SLOWLY = ("Random", "ConsistentHash")
+_NOT_FORESEEN = ("LeastRequest", "ConsistentHash")
+"""The ways to choose an endpoint of which Envoy does not know the next one."""
+_HASHED = {
+    "Header": "header",
+    "Headers": "headers",
+    "Cookie": "cookie",
+    "QueryParams": "query_params",
+}
+
+
+def _of_balancer(found: crd.LoadBalancer, at: Place) -> Iterator[Problem]:
+    if found.slow_start is not None and found.type in _NOT_STARTED_SLOWLY:
+        yield _told(at.at("slowStart"), f"it is not for the type {found.type}")
+    hashes = found.consistent_hash
+    if hashes is None:
+        return
+    place = at.at("consistentHash")
+    for type_, field in _HASHED.items():
+        path = "queryParams" if type_ == "QueryParams" else field
+        is_set = bool(getattr(hashes, field))
+        if hashes.type == type_ and not is_set:
+            yield _told(place, f"{path} must be set with the type {type_}")
+        elif hashes.type != type_ and is_set:
+            yield _told(place.at(path), f"it is not for the type {hashes.type}")
+
+
+def _of_preconnect(spec: crd.BackendTrafficPolicySpec, at: Place) -> Iterator[Problem]:
+    opened = spec.connection.preconnect if spec.connection is not None else None
+    balancer = spec.load_balancer.type if spec.load_balancer is not None else ""
+    is_asked = opened is not None and opened.predictive_percent is not None
+    if is_asked and balancer in _NOT_FORESEEN:
+        why = f"which endpoint is next is not known with the type {balancer} of loadBalancer"
+        yield _told(at.at("predictivePercent"), why)
+
+
+def _of_back_off(found: crd.BackOff | None, at: Place) -> Iterator[Problem]:
+    longest = positive(found.max_interval) if found is not None else None
+    if found is None or longest is None:
+        return
+    base = positive(found.base_interval)
+    if base is None:
+        yield _told(at.at("maxInterval"), "baseInterval must be set, too")
+    elif longest < base:
+        yield _told(at.at("maxInterval"), "it is shorter than baseInterval")
+
+
+def _of_check(found: health.ActiveCheck, at: Place) -> Iterator[Problem]:
+    for type_, other in (("TCP", found.tcp), ("GRPC", found.grpc)):
+        if other is not None and found.type != type_:
+            yield _told(at.at(type_.lower()), f"it is not for the type {found.type}")
+    http = found.http
+    if http is not None and http.request_body is not None and http.method not in ("POST", "PUT"):
+        why = f"the method {http.method or 'GET'} has no body"
+        yield _told(at.at("http").at("requestBody"), why)
