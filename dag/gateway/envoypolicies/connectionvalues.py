@@ -47,6 +47,9 @@ def pings(written: HTTP2Keepalive | None, at: Place) -> Findings[nodes.Pings | N
     if written is None:
         return None
     interval, idle = seconds(written.interval), seconds(written.idle_interval)
+    if interval is None and idle is None:
+        yield complaints.policy_field_not_served(at, "interval or idleInterval must be set")
+        return None
     timeout = seconds(written.timeout)
     if timeout is None:
         timeout = 20.0

@@ -404,7 +404,7 @@ IGNORED = [
     ("connection: {bufferLimit: 50%}", "spec.connection.bufferLimit: has no effect: '50%' is no"),
     ("headers: {maxRequestHeaderLimit: 9Mi}", "maxRequestHeaderLimit: has no effect"),
     ("http2: {initialStreamWindowSize: 1}", "initialStreamWindowSize: has no effect: 1 is not"),
-    ("http2: {connectionKeepalive: {timeout: 0s}}", "connectionKeepalive.timeout: has no effect"),
+    ("http2: {connectionKeepalive: {interval: 1s, timeout: 0s}}", "timeout: has no effect"),
     ("http1: {http10: {useDefaultHost: true}}", "useDefaultHost: has no effect"),
     ("grpc: {enableWeb: false}", "spec.grpc.enableWeb: has no effect: gRPC-Web is served"),
     ("path: {escapedSlashesAction: Later}", "escapedSlashesAction: has no effect: 'Later'"),

@@ -757,6 +757,8 @@ UNMET = [
     ("healthCheck: {active: {type: HTTP, http: {path: /, requestBody: {type: Text, text: a}}}}",
      "spec.healthCheck.active.http.requestBody: has no effect: the method GET has no body"),
     ("healthCheck: {active: {type: TCP, grpc: {}}}", "active.grpc: has no effect: it is not for"),
+    ("http2: {connectionKeepalive: {timeout: 2s}}",
+     "spec.http2.connectionKeepalive: has no effect: interval or idleInterval must be set"),
     ("compression: [{type: Gzip}], compressor: [{type: Brotli}]",
      "spec.compression: has no effect: compressor replaces it"),
 ]  # fmt: skip
@@ -774,6 +776,7 @@ MET = [
     "loadBalancer: {type: Random}, connection: {preconnect: {predictivePercent: 200}}",
     "loadBalancer: {type: LeastRequest}, connection: {preconnect: {perEndpointPercent: 200}}",
     "retry: {perRetry: {backOff: {baseInterval: 1s, maxInterval: 1s}}}",
+    "http2: {connectionKeepalive: {idleInterval: 2s}}",
     "healthCheck: {active: {type: HTTP, http: {path: /, method: PUT,"
     " requestBody: {type: Text, text: a}}}}",
 ]
