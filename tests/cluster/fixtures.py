@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests import golang
-from tests.cluster import assets, controlplane, shared
+from tests.cluster import assets, controlplane, prepared, shared
 from tests.cluster.cluster import Cluster
 
 Start = Callable[[], controlplane.ControlPlane]
@@ -72,7 +72,7 @@ def start_control_plane(tmp_path: Path) -> Iterator[Start]:
     with ExitStack() as running:
         count = iter(range(10))
         yield lambda: running.enter_context(
-            controlplane.ControlPlane(tmp_path / f"cluster-{next(count)}")
+            controlplane.ControlPlane(tmp_path / f"cluster-{next(count)}", stored=prepared.stored())
         )
 
 

@@ -2,7 +2,8 @@
 
 The content of etcd with the CRDs is made once and kept in the user's cache. A control plane that
 starts with a copy of it needs half the CPU time of one that gets the CRDs later (3.4 s instead of
-6.3 s), and is ready in 3.5 s instead of 7.
+6.3 s), and is ready in 3.5 s instead of 7. Without CRDs it needs 1.5 s instead of 2.0, because its
+own roles are there.
 """
 
 import hashlib
@@ -25,15 +26,14 @@ def running(
     folder: Path, *crds: Path, controllers: Sequence[str] = controlplane.CONTROLLERS
 ) -> Iterator[Cluster]:
     """A control plane in a folder, which serves the CRDs of these folders and no others."""
-    stored = _stored(crds) if crds else None
-    with controlplane.ControlPlane(folder, controllers, stored=stored) as it:
+    with controlplane.ControlPlane(folder, controllers, stored=stored(*crds)) as it:
         cluster = Cluster(it.folder)
         cluster.until_crds_are_served()
         yield cluster
 
 
-def _stored(crds: Sequence[Path]) -> Path:
-    """A folder of etcd with these CRDs."""
+def stored(*crds: Path) -> Path:
+    """A folder of etcd with these CRDs, and with what an API server makes by itself."""
     kept = cache.folder("etcd", hash_of(crds))
     if not kept.is_dir():
         with cache.alone(kept), tempfile.TemporaryDirectory(dir=kept.parent) as place:
