@@ -35,10 +35,10 @@ class Provider:
         yield _summed(
             GaugeMetricFamily(
                 "contour_kubernetes_unsynced_collections",
-                "Collections that were never listed completely.",
+                "Collections that the API server serves and that were never listed completely.",
                 labels=_KIND,
             ),
-            ((kind, not it.is_listed) for kind, it in found),
+            ((kind, not it.is_listed and it.phase != "absent") for kind, it in found),
         )
         yield _summed(
             GaugeMetricFamily(

@@ -27,6 +27,13 @@ def test_collections_of_one_kind_are_summed_over_namespaces() -> None:
     assert read("watches_total") == {("Secret",): 1, ("Service",): 0}
 
 
+def test_a_kind_that_the_api_server_does_not_serve_is_not_unsynced() -> None:
+    absent = State(phase="absent", reason="xbackends is not served by the API server")
+    states = [Collection("XBackend", "", None, absent), Collection("Gateway", "", None, State())]
+    found = scraped.values(Provider(lambda: states), "contour_kubernetes_unsynced_collections")
+    assert found == {("XBackend",): 0, ("Gateway",): 1}
+
+
 def test_status_updates_have_upstreams_names() -> None:
     tally = Tally(
         total=9, success=4, noop=3, conflict=1, failed=2, seconds=0.5, failed_seconds=0.25
