@@ -80,7 +80,7 @@ def _metrics(of: Shown) -> exposition.Metrics:
     controller, leader = of.instance.controller, of.leader
     return exposition.Metrics(
         graph.Graph(controller.engine, of.timings.settlings, of.timings.operations),
-        fleets.Fleets(of.server.fleets),
+        fleets.Fleets(of.server.fleets, controller.fleets),
         envoyconfigs.EnvoyConfigs(
             controller.engine,
             controller.envoy_configs.counts,

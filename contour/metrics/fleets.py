@@ -8,6 +8,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from contour.xds import resources
 from contour.xds.fleet import Fleet
 from contour.xds.releases import written
+from dag.fleets import Fleet as WantedFleet
 
 TYPES = {
     resources.CLUSTER: "clusters",
@@ -34,17 +35,19 @@ _TYPE = ("fleet", "type")
 
 
 class Fleets:
-    """The metrics of the existing fleets."""
+    """The metrics of the fleets that are served."""
 
-    def __init__(self, fleets: Mapping[str, Fleet]) -> None:
+    def __init__(self, fleets: Mapping[str, Fleet], wanted: Mapping[str, WantedFleet]) -> None:
+        """`wanted` are the fleets that there are to be, by name."""
         self._fleets = fleets
+        self._wanted = wanted
 
     def __call__(self) -> Iterator[Metric]:
         fleets = [*self._fleets.values()]
         yield _gauge(
             "contour_xds_envoys",
-            "Envoys connected to this replica.",
-            {it.name: len(it.envoys) for it in fleets},
+            "Envoys connected to this replica; 0 only for a fleet that is to have some.",
+            {it.name: len(it.envoys) for it in fleets if it.envoys or self._is_awaited(it.name)},
         )
         yield _releases(fleets)
         yield _gauge(
@@ -69,6 +72,12 @@ class Fleets:
                 for type_url, found in it.store.types.items()
             ),
         )
+
+    def _is_awaited(self, name: str) -> bool:
+        """Whether Envoys should be connected. Those of a Gateway that is gone, or has no port yet,
+        should not, and gRPC clients and rate limit services need not."""
+        found = self._wanted.get(name)
+        return found is not None and found.is_due
 
 
 def _declines(fleets: Iterable[Fleet]) -> Iterator[Metric]:

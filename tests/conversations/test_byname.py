@@ -189,9 +189,9 @@ def test_refusals_are_counted_by_type_and_bounded() -> None:
     assert sorted(it["namespace"] for it in shown) == ["bank", "shop", "shop"]
     found = {it["types"][0]["refused"].popitem()[1][""] for it in shown}
     assert found == {"x" * LONGEST_WORDS, "z", "y"}
-    values = scraped.values(Fleets({"clients": of}), "contour_xds_declined_resources")
+    values = scraped.values(Fleets({"clients": of}, {}), "contour_xds_declined_resources")
     assert values == {("clients", "listeners"): 2}
-    values = scraped.values(Fleets({"clients": of}), "contour_xds_declining_clients")
+    values = scraped.values(Fleets({"clients": of}, {}), "contour_xds_declining_clients")
     assert values == {("clients", "listeners"): 3}
 
 

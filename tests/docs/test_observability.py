@@ -28,7 +28,7 @@ def exported() -> set[str]:
     controller = Controller(Published())
     engine = controller.engine
     found = exposition.Metrics(
-        fleets.Fleets({}),
+        fleets.Fleets({}, {}),
         envoyconfigs.EnvoyConfigs(engine, controller.envoy_configs.counts, {}, lambda: True),
         httpproxies.HTTPProxies(engine, controller.board, lambda: True),
         graph.Graph(engine, graph.Settlings(), graph.Operations()),

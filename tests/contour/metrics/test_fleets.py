@@ -1,7 +1,12 @@
 """What an Envoy is sent, accepts and refuses is counted as it happens."""
 
+from collections.abc import Mapping
+
+import pytest
+
 from contour.metrics.fleets import Fleets
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE
+from dag.fleets import Fleet
 from tests.contour.metrics import scraped
 from tests.contour.xds import world
 from tests.conversations.playbook import (
@@ -15,11 +20,12 @@ from tests.conversations.playbook import (
     wait,
 )
 
+WANTED = {"web": Fleet(gateway=None)}
 BASE = [world.route_head("web"), world.listener("http", 80, "web")]
 
 
-def read(talk: Conversation, name: str) -> scraped.Values:
-    return scraped.values(Fleets({"web": talk.fleet}), f"contour_xds_{name}")
+def read(talk: Conversation, name: str, wanted: Mapping[str, Fleet] = WANTED) -> scraped.Values:
+    return scraped.values(Fleets({"web": talk.fleet}, wanted), f"contour_xds_{name}")
 
 
 def test_what_is_served_and_to_how_many() -> None:
@@ -34,6 +40,16 @@ def test_what_is_served_and_to_how_many() -> None:
     talk >> subscribe(CLUSTER) << push(CLUSTER, "one")
     assert read(talk, "envoys") == {("web",): 1}
     assert read(talk, "responses_total") == {("web", "clusters"): 1}
+
+
+@pytest.mark.parametrize("wanted", [{}, {"web": Fleet(gateway=None, is_due=False)}])
+def test_a_fleet_that_is_to_have_no_envoy_is_not_counted_without_one(
+    wanted: Mapping[str, Fleet],
+) -> None:
+    talk = Conversation(BASE)
+    assert read(talk, "envoys", wanted) == {}
+    talk >> subscribe(CLUSTER) << push(CLUSTER)
+    assert read(talk, "envoys", wanted) == {("web",): 1}
 
 
 def test_a_refusal_is_counted_and_stays_visible_until_it_is_over() -> None:
