@@ -50,7 +50,7 @@ def test_rules_and_queries_are_read_and_the_control_plane_exports_what_they_sele
 
 def test_an_error_in_a_rule_is_found(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yaml"
-    wrong.write_text(RULES.read_text().replace("max(contour_leader) == 0", "max(contour_leader"))
+    wrong.write_text(RULES.read_text().replace("(contour_leader) == 0", "(contour_leader"))
     assert promql.read([wrong], []).errors
     assert promql.read([], ["rate(contour_leader)"]).errors
 
@@ -83,20 +83,75 @@ def test_every_alert_has_a_runbook_and_a_severity_and_no_runbook_is_left_over() 
         assert it["labels"]["severity"] in {"critical", "warning", "info"}
 
 
+def test_what_is_well_in_one_instance_hides_nothing_in_another() -> None:
+    groups = yaml.safe_load(RULES.read_text())["groups"]
+    several = [it for it in groups if it["name"] != "contour-operator"]
+    joined = " ".join(rule["expr"] for it in several for rule in it["rules"])
+    aggregated = re.findall(r"\b(?:sum|min|max)\b(.{,15})", joined)
+    assert aggregated
+    assert {it for it in aggregated if not it.startswith(" by (namespace")} == set()
+
+
 def test_the_object_of_the_prometheus_operator_has_the_same_rules() -> None:
     made = yaml.safe_load((FOLDER / "prometheusrule.yaml").read_text())
     assert made["spec"] == yaml.safe_load(RULES.read_text())
 
 
-def test_the_pod_monitors_select_the_pods_and_name_ports_that_they_have() -> None:
+def pods() -> list[dict[str, Any]]:
     given = installation.installation(Place())
     objects = [*manifests.everything(given), *manifests.operator(Operator())]
-    pods = [it["spec"]["template"] for it in objects if it["kind"] in {"Deployment", "DaemonSet"}]
+    return [it["spec"]["template"] for it in objects if it["kind"] in {"Deployment", "DaemonSet"}]
+
+
+def test_the_pod_monitors_select_the_pods_and_name_ports_that_they_have() -> None:
     for monitor in yaml.safe_load_all((FOLDER / "podmonitors.yaml").read_text()):
         wanted = monitor["spec"]["selector"]["matchLabels"].items()
-        (pod,) = (it for it in pods if wanted <= it["metadata"]["labels"].items())
+        (pod,) = (it for it in pods() if wanted <= it["metadata"]["labels"].items())
         (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
         names = [port["name"] for it in pod["spec"]["containers"] for port in it.get("ports", ())]
         assert endpoint["port"] in names
         scraped = pod["metadata"]["annotations"]["prometheus.io/path"]
         assert endpoint["path"] == scraped
+
+
+def test_prometheus_without_the_operator_scrapes_each_pod_once_and_knows_whose_metrics_it_has() -> (
+    None
+):
+    (job,) = scrape_configs()
+    assert job["honor_labels"]
+    for pod in pods():
+        targets = [relabelled(job["relabel_configs"], it) for it in ports(pod)]
+        (target,) = (it for it in targets if it)
+        assert target["namespace"] == "somewhere"
+        assert target["pod"] == "some-pod"
+        scraped = pod["metadata"]["annotations"]["prometheus.io/path"]
+        assert target.get("__metrics_path__", "/metrics") == scraped
+
+
+def scrape_configs() -> list[dict[str, Any]]:
+    page = (ROOT / "docs" / "how-to" / "monitoring.md").read_text()
+    (block,) = re.findall(r"```yaml\n(rule_files.*?)```", page, re.DOTALL)
+    return yaml.safe_load(block)["scrape_configs"]
+
+
+def ports(pod: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """The labels of each container port, as Prometheus finds it."""
+    found = {"__meta_kubernetes_namespace": "somewhere", "__meta_kubernetes_pod_name": "some-pod"}
+    for name, value in pod["metadata"]["labels"].items():
+        found[f"__meta_kubernetes_pod_label_{re.sub('[^a-z0-9]', '_', name)}"] = value
+    for container in pod["spec"]["containers"]:
+        for port in container.get("ports", ()):
+            yield found | {"__meta_kubernetes_pod_container_port_name": port["name"]}
+
+
+def relabelled(steps: list[dict[str, Any]], labels: dict[str, str]) -> dict[str, str]:
+    """The labels after these steps; empty if the port is not kept."""
+    for it in steps:
+        text = ";".join(labels.get(name, "") for name in it["source_labels"])
+        found = re.fullmatch(it.get("regex", "(.*)"), text)
+        if it.get("action") == "keep":
+            if found is None:
+                return {}
+        elif found is not None:
+            labels = labels | {it["target_label"]: it.get("replacement", text)}
+    return labels
