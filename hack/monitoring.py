@@ -19,19 +19,22 @@ class Panel(NamedTuple):
 
 
 _BY_POD = "{{pod}}"
+_OF_CLIENTS = '{envoy_http_conn_manager_prefix!~"admin|monitoring"}'
+"""Selects what Envoy counts of clients' requests, without probes and scrapes."""
 ROWS: dict[str, tuple[Panel, ...]] = {
     "Requests": (
         Panel("Requests by class of status", "reqps", (
-            ("sum by (envoy_response_code_class) (rate(envoy_http_downstream_rq_xx[5m]))",
+            ("sum by (envoy_response_code_class) "
+             f"(rate(envoy_http_downstream_rq_xx{_OF_CLIENTS}[5m]))",
              "{{envoy_response_code_class}}xx"),
         )),
         Panel("Duration of requests", "ms", tuple(
             (f"histogram_quantile({it}, sum by (le) "
-             "(rate(envoy_http_downstream_rq_time_bucket[5m])))", f"quantile {it}")
+             f"(rate(envoy_http_downstream_rq_time_bucket{_OF_CLIENTS}[5m])))", f"quantile {it}")
             for it in (0.5, 0.9, 0.99)
         )),
         Panel("Open connections", "short", (
-            ("sum by (pod) (envoy_http_downstream_cx_active)", _BY_POD),
+            (f"sum by (pod) (envoy_http_downstream_cx_active{_OF_CLIENTS})", _BY_POD),
         )),
     ),
     "Envoys": (

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from contour import monitoring
 from provisioning import installation, manifests
 from provisioning.installation import Operator, Place
 from tests.docs.test_observability import exported
@@ -81,6 +82,14 @@ def test_every_alert_has_a_runbook_and_a_severity_and_no_runbook_is_left_over() 
     for it in alerts():
         assert it["annotations"]["runbook"] == f"docs/runbooks.md#{it['alert'].lower()}"
         assert it["labels"]["severity"] in {"critical", "warning", "info"}
+
+
+def test_probes_and_scrapes_are_no_requests_of_clients() -> None:
+    every = " ".join([*queries(), *(it["expr"] for it in alerts())])
+    of_http = re.findall(r"envoy_http_downstream_\w+(.{,60})", every)
+    assert len(of_http) == 7
+    for it in of_http:
+        assert it.startswith(f'{{envoy_http_conn_manager_prefix!~"admin|{monitoring.NAME}"')
 
 
 def test_what_is_well_in_one_instance_hides_nothing_in_another() -> None:
