@@ -16,6 +16,8 @@ class Panel(NamedTuple):
     title: str
     unit: str
     queries: tuple[tuple[str, str], ...]
+    least: int | None = 0
+    """The lowest value of the axis; None: that of the values."""
 
 
 _BY_POD = "{{pod}}"
@@ -74,9 +76,10 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             ("process_resident_memory_bytes and on (instance) contour_leader", _BY_POD),
         )),
         Panel("Days until certificates expire", "d", (
-            ("bottomk(5, (contour_certificate_expiry_timestamp_seconds - time()) / 86400)",
+            ("bottomk(5, min by (namespace, name) "
+             "(contour_certificate_expiry_timestamp_seconds - time()) / 86400)",
              "{{namespace}}/{{name}}"),
-        )),
+        ), least=None),
     ),
 }  # fmt: skip
 
@@ -144,7 +147,7 @@ def _panel(given: Panel, number: int, place: Json) -> Json:
         "title": given.title,
         "datasource": source,
         "gridPos": place,
-        "fieldConfig": {"defaults": {"unit": given.unit, "min": 0}, "overrides": []},
+        "fieldConfig": {"defaults": {"unit": given.unit, "min": given.least}, "overrides": []},
         "targets": [
             {"refId": chr(65 + index), "datasource": source, "expr": expr, "legendFormat": legend}
             for index, (expr, legend) in enumerate(given.queries)

@@ -31,9 +31,12 @@ def alerts() -> Iterator[dict[str, Any]]:
         yield from group["rules"]
 
 
+def panels() -> list[dict[str, Any]]:
+    return json.loads((FOLDER / "dashboard.json").read_text())["panels"]
+
+
 def queries() -> list[str]:
-    panels = json.loads((FOLDER / "dashboard.json").read_text())["panels"]
-    return [target["expr"] for it in panels for target in it.get("targets", ())]
+    return [target["expr"] for it in panels() for target in it.get("targets", ())]
 
 
 def selected() -> set[str]:
@@ -90,6 +93,13 @@ def test_probes_and_scrapes_are_no_requests_of_clients() -> None:
     assert len(of_http) == 7
     for it in of_http:
         assert it.startswith(f'{{envoy_http_conn_manager_prefix!~"admin|{monitoring.NAME}"')
+
+
+def test_a_certificate_is_shown_once_and_also_after_its_end() -> None:
+    (panel,) = (it for it in panels() if it["title"] == "Days until certificates expire")
+    (target,) = panel["targets"]
+    assert "min by (namespace, name)" in target["expr"]  # over the replicas, which all have it
+    assert panel["fieldConfig"]["defaults"]["min"] is None
 
 
 def test_what_is_well_in_one_instance_hides_nothing_in_another() -> None:
