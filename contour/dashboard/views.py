@@ -14,7 +14,7 @@ from contour.complaints import Locate
 from contour.instance import Instance
 from contour.status import listing, rendering
 from contour.status.rows import Row, State
-from crds.meta import NamespacedName, ObjectRef
+from crds.meta import ObjectRef
 from crds.raw import Raw, is_mapping, items, mapping
 from dag import hosts, listeners, nodes, services
 from dag.evaluation import guards
@@ -165,15 +165,13 @@ class Views:
         return tuple(_conditions("", rendering.status(found))) if found is not None else ()
 
     def hosts_of(self, subject: ObjectRef) -> Iterator[nodes.HostKey | None]:
-        """The hosts that depend on an object; for a Service, those with routes to it."""
+        """The hosts that depend on an object: it takes part in them, or their routes or connections
+        lead to it."""
         engine = self.instance.controller.engine
         for key, found in engine.answers(hosts.virtual_host):
-            if found is None:
-                yield None
-            elif subject.kind == "Service":
-                yield key if subject.key in _services(found) else None
-            else:
-                yield key if subject in found.origins else None
+            yield key if found is not None and _depends(found, subject) else None
+        for key, it in engine.answers(hosts.secure_host):
+            yield key if _connects(it, subject) else None
 
     def backends_of(self, subject: ObjectRef) -> Iterator[BackendRow | None]:
         """The endpoints of a Service by its port, as far as routes lead there."""
@@ -250,9 +248,16 @@ def _words(route: nodes.Route) -> tuple[str, tuple[ObjectRef, ...]]:
     return routewords.shown(route.match), (route.origin, *leads_to)
 
 
-def _services(host: nodes.VirtualHost) -> set[NamespacedName]:
-    owners = {it for route in host.routes for it in _owners_of(route)}
-    return {it.key for it in owners if it.kind == "Service"}
+def _depends(host: nodes.VirtualHost, subject: ObjectRef) -> bool:
+    return subject in host.origins or any(subject in _owners_of(it) for it in host.routes)
+
+
+def _connects(host: nodes.SecureHost | None, subject: ObjectRef) -> bool:
+    """Whether connections that are forwarded unread are an object's, or lead to it."""
+    if host is None or host.stream is None:
+        return False
+    leads_to = (it.cluster.port.owner for it in host.stream.shares if it.cluster)
+    return subject in host.origins or subject in leads_to
 
 
 def _owners_of(route: nodes.Route) -> Iterator[ObjectRef]:

@@ -68,6 +68,22 @@ async def test_an_object_shows_its_status_and_its_hosts() -> None:
         assert ">shop.example.com</a>" in found
 
 
+@pytest.mark.parametrize(("kind", "name"), [("HTTPProxy", "database"), ("Service", "postgres")])
+async def test_an_object_shows_the_host_whose_connections_it_forwards(kind: str, name: str) -> None:
+    found = proxy("database", "db.example.com", "postgres")
+    found["spec"] = {
+        "virtualhost": {"fqdn": "db.example.com", "tls": {"passthrough": True}},
+        "tcpproxy": {"services": [{"name": "postgres", "port": 80}]},
+    }
+    named = {"namespace": "default", "name": "postgres"}
+    ports = {"ports": [{"port": 80}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": named, "spec": ports}
+    async with served(found, service) as it:
+        page = await it.get("/object", kind=kind, namespace="default", name=name)
+        assert "1 host<" in page
+        assert ">db.example.com</a>" in page
+
+
 async def test_a_service_shows_its_endpoints_and_who_leads_there() -> None:
     documents = shop()
     service = next(it for it in documents if it["kind"] == "Service")["metadata"]
