@@ -1,6 +1,7 @@
 """Certificates of hosts that clients will refuse."""
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 
 from crds.meta import NamespacedName
@@ -21,8 +22,10 @@ def check(engine: Engine) -> Steps:
             continue
         leaves = [_leaf(engine, it, parsed) for it in (found.tls.secret, *found.tls.more_secrets)]
         known = [it for it in leaves if it is not None]
-        names = sorted({name for it in known for name in _names(it)})
-        if known and key.host != hostnames.EVERY and not _is_covered(key.host, names):
+        read = [_names(it) for it in known]
+        names = sorted({name for it in read if it is not None for name in it})
+        is_told = bool(known) and None not in read and key.host != hostnames.EVERY
+        if is_told and not _is_covered(key.host, names):
             why = f"the certificate in Secret {found.tls.secret} is for {_told(names)}"
             for subject in found.origins:
                 text = f"{why}, not for {key.host}: clients will refuse it"
@@ -42,12 +45,15 @@ def _leaf(
     return parsed[name]
 
 
-def _names(certificate: x509.Certificate) -> list[str]:
-    """The DNS names; a certificate without any is for nobody (RFC 9525, 6.3)."""
+def _names(certificate: x509.Certificate) -> list[str] | None:
+    """The DNS names; a certificate without any is for nobody (RFC 9525, 6.3). None: it has a name
+    of a form that is not read, perhaps beside them."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except (x509.ExtensionNotFound, ValueError):
+    except (x509.ExtensionNotFound, x509.DuplicateExtension, ValueError):
         return []
+    except x509.UnsupportedGeneralNameType:
+        return None
     return [it.lower() for it in found.value.get_values_for_type(x509.DNSName)]
 
 
@@ -59,9 +65,13 @@ def _is_covered(host: str, names: list[str]) -> bool:
 
 
 def _is_weak(certificate: x509.Certificate) -> bool:
-    """Whether a signature is weak; the one of a self-signed certificate is never checked."""
+    """Whether a signature is weak; the one of a self-signed certificate is never checked. One of an
+    algorithm that is not known is not known to be."""
+    try:
+        found = certificate.signature_hash_algorithm
+    except UnsupportedAlgorithm:
+        return False
     is_own = certificate.issuer == certificate.subject
-    found = certificate.signature_hash_algorithm
     return not is_own and isinstance(found, hashes.SHA1 | hashes.MD5)
 
 

@@ -1,6 +1,11 @@
 """Each check on small worlds: what is found, and what must not be."""
 
+import ssl
+
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from dag import tables
 from dag.findings.checks import CHECKS
@@ -54,6 +59,36 @@ TLS = "{secretName: web}"
 
 def secret(*names: str, name: str = "web") -> str:
     return pairs.of(name, certificates.self_signed(*names))
+
+
+ODD = {
+    "an algorithm that nobody knows": (
+        bytes.fromhex("2a8648ce3d040302"), bytes.fromhex("2a8648ce3d040309"), 0,
+    ),
+    "a name that is no DNS name": (b"\x82\x05b.com", b"\xa3\x05b.com", 0),
+    "names twice": (bytes.fromhex("551d61"), bytes.fromhex("551d11"), 1),
+}  # fmt: skip
+"""Certificates that are loaded and cannot be read as a whole: what is changed in an ordinary one,
+and whether clients will refuse it."""
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_certificate_that_cannot_be_read_as_a_whole_hides_nothing(name: str) -> None:
+    before, after, refused = ODD[name]
+    pair = certificates.self_signed("any", "shop.example.com", "b.com")
+    other = x509.UnrecognizedExtension(x509.ObjectIdentifier("2.5.29.97"), b"")
+    made = x509.CertificateBuilder(
+        *(pair.certificate.issuer, pair.certificate.subject, pair.key.public_key(), 1),
+        *(pair.certificate.not_valid_before_utc, pair.certificate.not_valid_after_utc),
+        [*pair.certificate.extensions],
+    ).add_extension(other, critical=False)
+    der = made.sign(pair.key, hashes.SHA256()).public_bytes(Encoding.DER)
+    assert before in der
+    odd = ssl.DER_cert_to_PEM_cert(der.replace(before, after)).encode()
+    text = pairs.with_pair("web", odd, pair.key_pem) + proxy(prefix("/"), tls=TLS)
+    told = found(text + secret("shop.example.com", name="left"))
+    wanted = ["CertificateForOtherHost HTTPProxy default/shop"] * refused
+    assert told == [*wanted, "SecretUnused Secret default/left"]
 
 
 CASES = {
