@@ -32,6 +32,11 @@ class State:
     event: int = 0  # resourceVersion of the newest event since the last list; 0 if there was none
     known: int = 0  # the resourceVersion up to which everything is known; 0 if that is not known
 
+    @property
+    def is_unsynced(self) -> bool:
+        """Whether the API server may have objects and no list of them has succeeded yet."""
+        return not self.is_listed and self.phase != "absent"
+
 
 class Health:
     """Keeps the phase of a state, and reports each trouble once: as soon as it has lasted for the

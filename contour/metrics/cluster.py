@@ -38,7 +38,7 @@ class Provider:
                 "Collections that the API server serves and that were never listed completely.",
                 labels=_KIND,
             ),
-            ((kind, not it.is_listed and it.phase != "absent") for kind, it in found),
+            ((kind, it.is_unsynced) for kind, it in found),
         )
         yield _summed(
             GaugeMetricFamily(

@@ -50,6 +50,7 @@ class Children(Generic[Key]):
         key: Callable[[Document], Key],
         on_change: Callable[[Key], None],
         excerpt: Callable[[Document], Document] = _whole,
+        timings: reflector.Timings | None = None,
     ) -> None:
         """`excerpt` returns the parts of an object that are kept; its digest is of the whole."""
         self._key = key
@@ -60,7 +61,7 @@ class Children(Generic[Key]):
         self._digests: dict[str, str] = {}
         discovery = Discovery(client)
         self._reflectors = [
-            Reflector(client, discovery, _followed(it), _Handler(it.kind, self._put))
+            Reflector(client, discovery, _followed(it), _Handler(it.kind, self._put), timings)
             for it in collections
         ]
 
@@ -71,14 +72,14 @@ class Children(Generic[Key]):
                 group.create_task(it.run())
 
     async def synced(self) -> None:
-        """Returns when everything has been listed."""
+        """Returns when everything has been listed, except for what is denied or not served."""
         for it in self._reflectors:
             await it.settled.wait()
 
     @property
     def unlisted(self) -> int:
-        """Collections that have not been listed yet."""
-        return sum(not it.settled.is_set() for it in self._reflectors)
+        """Collections that have not been listed yet, also those that are denied."""
+        return sum(it.state.is_unsynced for it in self._reflectors)
 
     def __len__(self) -> int:
         """How many objects there are."""

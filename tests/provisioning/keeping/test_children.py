@@ -14,8 +14,10 @@ from provisioning.keeping import children, objects, ownership
 from provisioning.keeping.applying import Applier
 from provisioning.keeping.children import Children, Collection
 from provisioning.keeping.ownership import Owner, Ownership
+from tests.cluster.double.faults import Rule
 from tests.cluster.double.resources import Resource
 from tests.cluster.double.server import Double
+from tests.kube.followed import FAST
 from tests.kube.unguarded import Unguarded
 
 Raw = dict[str, Any]
@@ -33,7 +35,9 @@ class Rig:
         self.client = client
         self.changed: list[str] = []
         collections = [Collection(kind, SELECTOR) for kind in KINDS]
-        self.children: Children[str] = Children(client, collections, _app, self._on_change)
+        self.children: Children[str] = Children(
+            client, collections, _app, self._on_change, timings=FAST
+        )
         self._news = asyncio.Event()
 
     def has(self, path: str, field: str, value: Raw) -> bool:
@@ -54,8 +58,10 @@ class Rig:
 
 
 @asynccontextmanager
-async def rig() -> AsyncIterator[Rig]:
+async def rig(*rules: Rule) -> AsyncIterator[Rig]:
     async with Double() as double, Client(Unguarded(double.url)) as client:
+        for it in rules:
+            double.script.add(it)
         double.define(
             Resource(it.group, (it.version,), it.plural, kind, it.namespaced, True, True)
             for kind, it in ((kind, objects.RESOURCES[kind]) for kind in KINDS)
@@ -94,6 +100,12 @@ async def test_objects_are_known_by_their_key_until_they_have_another_or_are_gon
         it.double.remove(document("Service"))
         await it.until(lambda: it.changed[3:] == ["b"])
         assert (len(it.children), it.children.digest(path)) == (0, "")
+
+
+async def test_a_kind_that_may_not_be_listed_holds_nothing_up_and_is_counted() -> None:
+    async with rig(Rule("list", "services", status=403)) as it:
+        await it.children.synced()
+        assert it.children.unlisted == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
