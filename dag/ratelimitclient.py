@@ -52,6 +52,17 @@ PORT, PORT_NAME = 8081, "grpc"
 TIMEOUT = 1.0
 """Seconds after which Envoy decides without an answer."""
 
+MOST_CONDITIONS = 97
+"""The most conditions of one limit: in the service's configuration each is a message inside that of
+the one before, below three others, and Protobuf reads messages that are nested 100 deep."""
+
+
+def refusal(number: int) -> str:
+    """Why the service cannot count a limit with so many conditions; empty if it can."""
+    if number <= MOST_CONDITIONS:
+        return ""
+    return f"has {number} conditions on requests, more than {MOST_CONDITIONS}"
+
 
 @query
 def service(view: View, _: tuple[()]) -> nodes.RateLimitService | None:

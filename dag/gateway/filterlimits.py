@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from crds.envoygateway import ratelimitfilter as crd
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
-from dag import nodes, tables
+from dag import nodes, ratelimitclient, tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway.identities import named
 from dag.problems import Problem, Refused
@@ -74,7 +74,11 @@ def counted(view: View, key: NamespacedName) -> tuple[nodes.CountedRule, ...]:
 
 
 def _rules(at: Place, written: tuple[crd.RateLimitRule, ...]) -> Iterator[Rule]:
-    conditions = [tuple(_conditions(at.at("rules", index), it)) for index, it in enumerate(written)]
+    places = [at.at("rules", index) for index in range(len(written))]
+    conditions = [tuple(_conditions(*it)) for it in zip(places, written, strict=True)]
+    for place, entries in zip(places, conditions, strict=True):
+        if why := ratelimitclient.refusal(len(entries)):
+            raise Refused(problems.filter_not_valid(place.at("clientSelectors"), why))
     units: list[nodes.LimitUnit] = [it.limit.unit for it in written]
     names = named(zip(conditions, units, strict=True))
     for name, unit, entries in zip(names, units, conditions, strict=True):

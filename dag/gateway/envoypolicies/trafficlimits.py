@@ -81,6 +81,9 @@ def of_all(
 def _meaning(rules: tuple[crd.GlobalRule, ...], at: Place) -> Meaning:
     places = [at.at("rules", index) for index in range(len(rules))]
     conditions = _conditions(rules, places, at)
+    for place, entries in zip(places, conditions, strict=True):
+        if why := ratelimitclient.refusal(len(entries)):
+            raise Refused(complaints.policy_closes(place.at("clientSelectors"), why))
     units: list[nodes.LimitUnit] = [it.limit.unit for it in rules]
     names = _names(zip(conditions, units, strict=True), [it.subject for it in places])
     made = zip(names, rules, places, conditions, strict=True)

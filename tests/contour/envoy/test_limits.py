@@ -7,6 +7,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 
 from contour.envoy import limits, outputs
 from contour.envoy.guards import ratelimits
+from contour.ratelimits import limits as reading
 from contour.ratelimits.messages import RateLimitConfig
 from contour.xds import resources
 from crds.decode import Decoded, decode
@@ -64,6 +65,22 @@ def test_the_service_is_told_each_rule_once_for_all_routes_and_hosts() -> None:
     ]
     assert of_range.HasField("rate_limit")
     assert not header.HasField("rate_limit")
+
+
+def test_the_service_can_read_as_many_conditions_as_a_limit_may_have() -> None:
+    each = [f"{{name: x-{it}, type: Distinct}}" for it in range(ratelimitclient.MOST_CONDITIONS)]
+    sixteen = (", ".join(each[it : it + 16]) for it in range(0, len(each), 16))
+    engine = made(1)
+    apply(engine, document(selecting(", ".join(f"{{headers: [{it}]}}" for it in sixteen))))
+    found = engine.answer(limits.limits, limits.OwnerKey(ratelimitclient.FLEET, FILTER))
+    assert found is not None
+    body = b"".join(it.value.body for it in found if it.value is not None)
+    head = RateLimitConfig(name="limits", domain=ratelimitclient.DOMAIN).SerializeToString()
+    (level,) = reading.read([head + body])[ratelimitclient.DOMAIN].below.values()
+    depth = 0
+    while level.limit is None:
+        (level,), depth = level.below.values(), depth + 1
+    assert depth == 1 + ratelimitclient.MOST_CONDITIONS
 
 
 def test_a_number_changes_one_entry_at_a_cost_that_routes_do_not_raise() -> None:

@@ -272,7 +272,11 @@ CLOSING = {
     _selector("path: {type: RegularExpression, value: '/a)|(/b'}"): "'/a)|(/b' is not a valid",
     _selector("sourceCIDR: {value: 10.0.0.0/40}"): "sourceCIDR.value: '10.0.0.0/40' is not a range",
     _selector("sourceCIDR: {value: nowhere}"): "sourceCIDR.value: 'nowhere' is not a range",
-    _selector(_headers(128)): "",
+    _selector(_headers(97)): "",
+    _selector(_headers(98)): (
+        "rateLimit.global.rules[0].clientSelectors: has 98 conditions on requests, more than 97"
+    ),
+    limiting(selecting(f"{{{_headers(128)}}}"), where="local"): "",
     limiting(*[selecting(f"{{{_headers(126)}}}")] * 8): (
         "rules: has 1008 conditions on requests, more than 1000"
     ),

@@ -169,6 +169,17 @@ def test_what_cannot_be_built_closes_its_rule_and_both_are_told(selector: str, t
     assert told(made) == {"r": ["Accepted=False/Invalid", "Programmed=False/Invalid"]}
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_rule_with_more_conditions_than_the_service_can_read_is_closed(more: int) -> None:
+    headers = [f"{{name: x-{it}, type: Distinct}}" for it in range(16)]
+    selectors = [f"{{headers: [{', '.join(headers)}]}}"] * 6
+    selectors.append(f"{{headers: [{', '.join(headers[: 1 + more])}]}}")
+    made = counted(limits(selecting(", ".join(selectors))), route("r", limited("/a")))
+    assert routes(made, "*") == ["/a/... -> 500" if more else "/a/... -> default/s1:80"]
+    text = "spec.global.rules[0].clientSelectors: has 98 conditions on requests, more than 97"
+    assert (text in status_text.route_messages(made, "r")[1]) is bool(more)
+
+
 def test_a_filter_without_limits_of_its_type_is_not_valid() -> None:
     made = counted(limits().replace(", global: {rules: []}", ""), route("r", limited("/a")))
     assert status_text.route(made, "r")[1] == "ResolvedRefs=False/UnsupportedValue"
