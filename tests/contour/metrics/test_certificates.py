@@ -34,6 +34,15 @@ def test_secrets_that_are_served_and_no_others_are_told() -> None:
     assert scraped.values(read, NAME) == {}
 
 
+def test_the_lifetime_of_a_certificate_is_told() -> None:
+    controller = Controller(Published())
+    chain, key = pairs.pair(days=6)
+    controller.take(events(SERVICE + host("used") + pairs.with_pair("used", chain, key)))
+    read = Certificates(controller.engine, {})
+    lifetimes = scraped.values(read, "contour_certificate_lifetime_seconds")
+    assert lifetimes == {("used", "default"): 6 * 86400}
+
+
 def test_a_renewal_is_told() -> None:
     controller = Controller(Published())
     read = Certificates(controller.engine, {})
