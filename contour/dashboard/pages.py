@@ -128,16 +128,21 @@ class Dashboard:
 
     async def explain(self, parameters: Parameters) -> str:
         """The form of `contour explain`, and its answer."""
-        asked = {name: parameters(name) for name in ("method", "url", "headers", "sni", "from")}
+        names = ("fleet", "method", "url", "headers", "sni", "from")
+        asked, fleets = {it: parameters(it) for it in names}, self.views.fleets()
+        if not asked["fleet"]:
+            asked["fleet"] = DEFAULT_FLEET if DEFAULT_FLEET in fleets else next(iter(fleets), "")
         answer, error = None, ""
         if asked["url"]:
             try:
-                answer = self._explained(asked, parameters("fleet") or DEFAULT_FLEET)
+                answer = self._explained(asked)
             except ValueError as wrong:
                 error = str(wrong)
-        return await rendered("explain.html", asked=asked, answer=answer, error=error)
+        return await rendered(
+            "explain.html", asked=asked, fleets=fleets, answer=answer, error=error
+        )
 
-    def _explained(self, asked: dict[str, str], fleet: str) -> Explained:
+    def _explained(self, asked: dict[str, str]) -> Explained:
         request = written.request(
             asked["url"],
             asked["method"] or "GET",
@@ -147,7 +152,10 @@ class Dashboard:
         )
         controller = self.views.instance.controller
         explainer = Explainer(controller.engine, controller.board, self.views.locate())
-        return explainer.explained(fleet, request)
+        found = explainer.explained(asked["fleet"], request)
+        if "fleets" in found:
+            raise ValueError(f"there is no fleet {asked['fleet']}")
+        return found
 
 
 async def _sorted(steps: Iterator[T | None], key: Callable[[T], Order]) -> list[T]:

@@ -114,6 +114,18 @@ async def test_explain_answers_as_the_command_does() -> None:
         assert "is no header" in await it.get("/explain", **guarded)
 
 
+async def test_explain_asks_the_fleet_that_is_chosen_and_knows_which_there_are() -> None:
+    settings = world.configuration(gateway={"mode": "PerGateway"})
+    async with served(settings, *world.gateway(), world.http_route(0, 0)) as it:
+        assert "<option selected>contour</option>" in await it.get("/explain")
+        asked = {"url": "http://route-0.example.com/", "fleet": "team-0/gateway"}
+        found = await it.get("/explain", **asked)
+        assert "<option selected>team-0/gateway</option>" in found
+        assert "HTTPRoute team-0/route-0" in found
+        found = await it.get("/explain", **asked | {"fleet": "gone"})
+        assert "there is no fleet gone" in found
+
+
 @pytest.mark.parametrize(
     ("page", "parameters", "status"),
     [
