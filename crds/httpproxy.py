@@ -87,7 +87,7 @@ class Route:
     route answers 503."""
     enable_websockets: Flag = False
     """If true, clients may upgrade a request to a WebSocket over HTTP/1.1. The default is false:
-    upgrades are rejected."""
+    upgrades are rejected. It has no effect where `maxRequestBytes` limits requests."""
     permit_insecure: Flag = False
     """If true, a host with TLS also serves this route over plain HTTP instead of redirecting to
     https. It has no effect if the configuration sets `disablePermitInsecure`."""

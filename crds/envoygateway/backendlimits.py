@@ -69,7 +69,8 @@ class CircuitBreaker:
 
 @model
 class RequestBuffer:
-    """Whole bodies of requests are read before a backend gets any of it."""
+    """Whole bodies of requests are read before a backend gets any of it. The routes take no
+    WebSockets then: those have no end."""
 
     limit: Amount
     """The bytes that a body may have, such as `64Ki`; larger ones are answered 413."""

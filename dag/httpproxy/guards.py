@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from crds import httpproxy as crd
 from crds import virtualhost
 from crds.authorization import AuthorizationPolicy, AuthorizationServer
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag import authorization, defaults, nodes
 from dag.engine.view import View
 from dag.httpproxy import cors, errorpages, ipfilters, jwt, ratelimits
@@ -119,6 +119,20 @@ _GUARDS = (
     "max_request_bytes",
 )
 _OF_ROUTES = (*_GUARDS, "error_pages")
+
+
+def without_upgrades(
+    place: Place, action: nodes.Action, policies: nodes.Policies | None, host: HostGuards
+) -> Findings[nodes.Action]:
+    """The action, which takes no WebSockets where requests have a limit: Envoy reads such a request
+    to its end before it forwards it, and that of a WebSocket has none."""
+    if not isinstance(action, nodes.Forward) or not action.websockets:
+        return action
+    if not any(it is not None and it.body_limit for it in (policies, host.policies)):
+        return action
+    text = "has no effect where maxRequestBytes limits requests, for which Envoy reads them whole"
+    yield problems.not_enforced(place.at("enableWebsockets"), text)
+    return replace(action, websockets=False)
 
 
 def stand_before(route: crd.Route, host: HostGuards) -> bool:

@@ -68,7 +68,8 @@ def _node(
     if scope.host.is_closed or lacks_default or any(it.guards for it in unserved(route)):
         return nodes.Route(match, GUARDED, place.subject)
     policies = yield from guards.of_route(scope.view, place, route, scope.host)
-    action = yield from _action(scope.view, place, route, match)
+    written_action = yield from _action(scope.view, place, route, match)
+    action = yield from guards.without_upgrades(place, written_action, policies, scope.host)
     requests = yield from _headers(place, action, route.request_headers_policy, "request")
     responses = yield from _headers(place, action, route.response_headers_policy, "response")
     return nodes.Route(match, action, place.subject, requests, responses, policies)

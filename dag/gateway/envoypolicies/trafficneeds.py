@@ -25,6 +25,11 @@ def unmet(spec: crd.BackendTrafficPolicySpec, own: Place) -> Iterator[Problem]:
         yield from _of_back_off(spec.retry.per_retry.back_off, at)
     if spec.health_check is not None and spec.health_check.active is not None:
         yield from _of_check(spec.health_check.active, own.at("healthCheck").at("active"))
+    if spec.request_buffer is not None:
+        for index, it in enumerate(spec.http_upgrade):
+            if it.type == "websocket":
+                why = "requestBuffer has Envoy read each request whole, and a WebSocket has no end"
+                yield _told(own.at("httpUpgrade", index), why)
     if spec.compression and spec.compressor:
         yield _told(own.at("compression"), "compressor replaces it")
 

@@ -130,7 +130,8 @@ def _forward(own: nodes.Forward, found: Traffic) -> nodes.Forward:
         timeout=own.timeout if own.timeout is not None else found.timeout,
         idle_timeout=found.idle_timeout,
         retry=own.retry or found.retry,
-        websockets=own.websockets or found.websockets,
+        # With a limit Envoy reads a request to its end, which that of a WebSocket does not have.
+        websockets=found.policies.body_limit is None and (own.websockets or found.websockets),
         hash_policies=found.hash_policies,
     )
 

@@ -759,6 +759,8 @@ UNMET = [
     ("healthCheck: {active: {type: TCP, grpc: {}}}", "active.grpc: has no effect: it is not for"),
     ("http2: {connectionKeepalive: {timeout: 2s}}",
      "spec.http2.connectionKeepalive: has no effect: interval or idleInterval must be set"),
+    ("httpUpgrade: [{type: websocket}], requestBuffer: {limit: 1Ki}",
+     "spec.httpUpgrade[0]: has no effect: requestBuffer has Envoy read each request whole"),
     ("compression: [{type: Gzip}], compressor: [{type: Brotli}]",
      "spec.compression: has no effect: compressor replaces it"),
 ]  # fmt: skip
@@ -767,6 +769,14 @@ UNMET = [
 @pytest.mark.parametrize(("spec", "words"), UNMET)
 def test_a_field_without_effect_beside_others_is_told(spec: str, words: str) -> None:
     assert words in message(world(GIVEN + route("r") + policy("p", spec)), "p")
+
+
+def test_a_route_whose_requests_are_read_whole_takes_no_websockets() -> None:
+    speaks = GIVEN.replace("port: 80}", "port: 80, appProtocol: kubernetes.io/ws}")
+    it = world(speaks + route("r") + policy("p", "httpUpgrade: [{type: websocket}]"))
+    assert forward(it).websockets
+    apply(it, policy("p", "requestBuffer: {limit: 1Ki}"))
+    assert not forward(it).websockets
 
 
 MET = [

@@ -3,7 +3,7 @@
 import pytest
 
 from dag import hosts, nodes
-from tests.dag.httpproxy.manifests import on, root, services, to
+from tests.dag.httpproxy.manifests import on, proxy, root, services, to
 from tests.dag.world import FLEET, apply, messages, problems, routes, world
 
 SERVICES = services("s1", "s2", "s3")
@@ -127,6 +127,22 @@ def test_websockets_and_balancing_reach_the_node() -> None:
     assert found.websockets
     assert found.backends[0].cluster is not None
     assert found.backends[0].cluster.balancing == "Random"
+
+
+@pytest.mark.parametrize(
+    ("of_host", "of_route"), [(", maxRequestBytes: 9", ""), ("", ", maxRequestBytes: 9")]
+)
+def test_a_route_with_a_limit_of_requests_takes_no_websockets(of_host: str, of_route: str) -> None:
+    route = to("s1", f"enableWebsockets: true{of_route}")
+    written = f"virtualhost: {{fqdn: a.com{of_host}}}, routes: [{route}]"
+    engine = world(SERVICES + proxy("root", written))
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert told.startswith("?SpecError/IgnoredField: spec.routes[0].enableWebsockets: has no effe")
+    found = engine.answer(hosts.virtual_host, nodes.HostKey(FLEET, "ingress_http", "a.com"))
+    assert found is not None
+    action = found.routes[0].action
+    assert isinstance(action, nodes.Forward)
+    assert not action.websockets
 
 
 def test_h2c_of_a_route_wins_over_the_services_own_protocol() -> None:
