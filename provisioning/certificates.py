@@ -112,11 +112,14 @@ def made(certificate: x509.Certificate) -> datetime:
     return certificate.not_valid_before_utc + _SKEW
 
 
+_NOT_READ = (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType)
+
+
 def names(certificate: x509.Certificate) -> frozenset[str]:
-    """The DNS names and URIs that a certificate is for."""
+    """The DNS names and URIs that a certificate is for; none if they cannot be read as a whole."""
     try:
         found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except (x509.ExtensionNotFound, ValueError):
+    except (*_NOT_READ, ValueError):
         return frozenset()
     kinds = (x509.DNSName, x509.UniformResourceIdentifier)
     return frozenset(it for kind in kinds for it in found.value.get_values_for_type(kind))

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
@@ -30,6 +31,14 @@ def test_a_leaf_is_verified_by_its_authority_and_no_other() -> None:
     stranger = _policy(certificates.authority(NOW)).build_server_verifier(x509.DNSName("contour"))
     with pytest.raises(VerificationError):
         stranger.verify(found.certificate, [])
+
+
+def test_a_certificate_with_a_name_that_is_not_read_is_for_nobody() -> None:
+    _, found = leaf(certificates.Subject(("b.com",), ("server",)))
+    der = found.certificate.public_bytes(Encoding.DER)
+    odd = der.replace(b"\x82\x05b.com", b"\xa3\x05b.com")  # a name of the form x400Address
+    assert odd != der
+    assert certificates.names(x509.load_der_x509_certificate(odd)) == frozenset()
 
 
 def test_what_is_for_clients_serves_nobody() -> None:
