@@ -3,7 +3,8 @@
 A configuration file (alone, or in a ConfigMap) or the `runtimeSettings` of a ContourDeployment. The
 fields of a ContourConfiguration have upstream's names, so a setting moves to the field that
 `contour.files.upstream` names for it, with the fields below it in camel case. Names that users
-chose, such as those of headers, stay as they are. The result is checked as the API server would.
+chose, such as those of headers, stay as they are. The result is checked as the API server and the
+instance would.
 """
 
 import re
@@ -14,6 +15,8 @@ from contour.files import documents, parse, upstream
 from crds import decode, shape
 from crds.contourconfiguration import ContourConfiguration
 from crds.raw import Raw, is_list, is_mapping
+from crds.unserved import unserved
+from dag.configuration import reading
 
 _NAME = "contour"
 _NAMESPACE = "projectcontour"
@@ -170,6 +173,11 @@ def _add(subject: str, metadata: Document, spec: Document, result: Converted) ->
 
 def _faults(subject: str, made: Document) -> Iterator[Told]:
     decoded = decode.decode(made)
-    if isinstance(decoded, decode.Decoded):
-        for it in decoded.complaints:
-            yield Told(subject, ".".join(map(str, it.path)), it.message, is_left_out=True)
+    if not isinstance(decoded, decode.Decoded):
+        return
+    for it in decoded.complaints:
+        yield Told(subject, ".".join(map(str, it.path)), it.message, is_left_out=True)
+    if isinstance(decoded.object, ContourConfiguration):
+        _, errors = reading.resolved(decoded.object)
+        yield from (Told(subject, "", it.message, is_left_out=True) for it in errors)
+        yield from (Told(subject, it.path, it.why) for it in unserved(decoded.object))

@@ -118,6 +118,19 @@ def test_what_is_not_converted_is_told(written: Document, told: str, *, is_fault
     assert (told, is_fault) in [(it.field, it.is_left_out) for it in found.told]
 
 
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ({"timeouts": {"request-timeout": "30h"}}, "error: -: spec.envoy.timeouts.requestTimeout:"),
+        ({"accesslog-format": "text"}, "error: -: spec.envoy.logging.accessLogFormat:"),
+        ({"featureFlags": ["useEndpointSlices"]}, "warning: -: spec.featureFlags:"),
+    ],
+)
+def test_what_an_instance_refuses_or_ignores_is_told(written: Document, told: str) -> None:
+    (found,) = contourfile.converted([("-", json.dumps(written).encode())]).told
+    assert str(found).startswith(told)
+
+
 @pytest.mark.parametrize("content", [b"a: [", b"kind: ConfigMap\ndata: {contour.yaml: 'a: ['}"])
 def test_what_cannot_be_read_is_told(content: bytes) -> None:
     found = contourfile.converted([("contour.yaml", content)])
