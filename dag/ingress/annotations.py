@@ -5,14 +5,14 @@ An invalid value has no effect and is reported as a warning. Source: Contour doc
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeVar
 
 from crds.ingress import Ingress
 from crds.policies import RETRY_ON
 from dag import nodes
 from dag.nodes import TLS_VERSIONS, TlsVersion
-from dag.problems import Refused
+from dag.problems import Problem, Refused
 from dag.problems import ingress as problems
 from dag.problems.places import Findings, Place
 from dag.values import durations
@@ -36,6 +36,15 @@ def plain(ingress: Ingress) -> Plain:
     return "nothing" if annotations.get(ALLOW_HTTP) == "false" else "serve"
 
 
+def unread_switches(ingress: Ingress) -> Iterator[Problem]:
+    """Warnings of switches for plain HTTP that are neither on nor off."""
+    for name in (FORCE_SSL, ALLOW_HTTP):
+        text = ingress.metadata.annotations.get(name)
+        if text not in (None, "true", "false"):
+            at = problems.annotation(ingress.metadata.key, name)
+            yield problems.ignored_annotation(at, f"{text[:60]!r} is not 'true' or 'false'")
+
+
 class Forwarding(NamedTuple):
     """How the requests of an Ingress are forwarded."""
 
@@ -47,9 +56,9 @@ class Forwarding(NamedTuple):
 def forwarding(ingress: Ingress) -> Findings[Forwarding]:
     """What the annotations say of timeouts, retries and WebSocket."""
     timeout = yield from _first(ingress, ("response-timeout", "request-timeout"), _timeout)
-    paths = ingress.metadata.annotations.get(f"{PREFIX}websocket-routes", "")
     retry = yield from _retry(ingress)
-    return Forwarding(timeout, retry, frozenset(it.strip() for it in paths.split(",")) - {""})
+    websockets = yield from _websocket_paths(ingress)
+    return Forwarding(timeout, retry, websockets)
 
 
 def tls_version(ingress: Ingress, limit: Literal["minimum", "maximum"]) -> Findings[TlsVersion]:
@@ -64,6 +73,21 @@ def _retry(ingress: Ingress) -> Findings[nodes.Retry | None]:
     count = yield from _read(ingress, "num-retries", _count)
     per_try = yield from _read(ingress, "per-try-timeout", _timeout)
     return nodes.Retry(after, 1 if count is None else count, per_try) if after else None
+
+
+def _websocket_paths(ingress: Ingress) -> Findings[frozenset[str]]:
+    """The listed paths that the Ingress has."""
+    name, spec = f"{PREFIX}websocket-routes", ingress.spec
+    listed = ingress.metadata.annotations.get(name, "").split(",")
+    rules = (it.http.paths for it in spec.rules if it.http is not None)
+    known = {it.path or "/" for paths in rules for it in paths}
+    if spec.default_backend is not None:
+        known.add("/")
+    wanted = frozenset(it.strip() for it in listed) - {""}
+    for it in sorted(wanted - known):
+        at = problems.annotation(ingress.metadata.key, name)
+        yield problems.ignored_annotation(at, f"{it[:60]!r} is no path of this Ingress")
+    return wanted & known
 
 
 def _first(

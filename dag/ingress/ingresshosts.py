@@ -44,6 +44,7 @@ def hosts(view: View, key: NamespacedName) -> IngressHosts | None:
     found = (
         *rules.routes(view, ingress),
         *tls.terminations(view, ingress),
+        *annotations.unread_switches(ingress),
         *_missing_listeners(view, ingress),
     )
     if ignored.closing(view, problems.KIND, ingress.metadata):

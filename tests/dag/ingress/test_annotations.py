@@ -73,7 +73,7 @@ def test_retries_are_on_where_it_is_said_after_what(
 
 @pytest.mark.parametrize(
     ("paths", "expected"),
-    [("/ws", {"/ws"}), ("/, /ws", {"/", "/ws"}), ("/other,", set()), ("", set())],
+    [("/ws", {"/ws"}), ("/, /ws", {"/", "/ws"}), ("/ws,", {"/ws"}), ("", set())],
 )
 def test_paths_that_are_listed_switch_to_websocket(paths: str, expected: set[str]) -> None:
     found = forwarded(f"projectcontour.io/websocket-routes: '{paths}'")
@@ -83,32 +83,33 @@ def test_paths_that_are_listed_switch_to_websocket(paths: str, expected: set[str
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("response-timeout", "soon"),
-        ("response-timeout", "-1s"),
-        ("request-timeout", "25h"),
-        ("per-try-timeout", "1"),
-        ("retry-on", "5xx, rain"),
-        ("num-retries", "many"),
-        ("num-retries", "-2"),
-        ("num-retries", "4294967296"),
-        ("tls-minimum-protocol-version", "1.1"),
-        ("tls-maximum-protocol-version", "3"),
+        ("projectcontour.io/response-timeout", "soon"),
+        ("projectcontour.io/response-timeout", "-1s"),
+        ("projectcontour.io/request-timeout", "25h"),
+        ("projectcontour.io/per-try-timeout", "1"),
+        ("projectcontour.io/retry-on", "5xx, rain"),
+        ("projectcontour.io/num-retries", "many"),
+        ("projectcontour.io/num-retries", "-2"),
+        ("projectcontour.io/num-retries", "4294967296"),
+        ("projectcontour.io/tls-minimum-protocol-version", "1.1"),
+        ("projectcontour.io/tls-maximum-protocol-version", "3"),
+        ("projectcontour.io/websocket-routes", "/ws/"),
+        ("ingress.kubernetes.io/force-ssl-redirect", "True"),
+        ("kubernetes.io/ingress.allow-http", "no"),
     ],
 )
 def test_a_value_that_makes_no_sense_has_no_effect_and_is_told(name: str, value: str) -> None:
-    written = ingress("i", f"{RULES}, {TLS}", annotations=f"projectcontour.io/{name}: '{value}'")
+    written = ingress("i", f"{RULES}, {TLS}", annotations=f"{name}: '{value}'")
     engine = world(SERVICES + pairs.secret("cert") + written)
     (told,) = messages(engine, "Ingress", "i")
-    assert told.startswith(
-        f"?SpecError/IgnoredField: metadata.annotations[projectcontour.io/{name}]: "
-    )
+    assert told.startswith(f"?SpecError/IgnoredField: metadata.annotations[{name}]: ")
     assert told.endswith("; it has no effect")
     assert tls(engine, "a.com") == "default/cert 1.2-1.3"
     found = engine.answer(hosts.virtual_host, nodes.HostKey(FLEET, "ingress_http", "a.com"))
     assert found is not None
     (action, _) = (it.action for it in found.routes)
     assert isinstance(action, nodes.Forward)
-    assert (action.timeout, action.retry) == (None, None)
+    assert (action.timeout, action.retry, action.websockets) == (None, None, False)
 
 
 @pytest.mark.parametrize(
