@@ -1,8 +1,8 @@
 """The command line: one module a command, each thin.
 
-Exit codes: 0 fine, 1 the objects have errors (with `--strict`), 2 usage or unreadable input. A
-command is imported when it is called, so that a command that runs beside every Envoy does not load
-the graph.
+Exit codes: 0 fine, 1 what a command looks for was found (objects with errors, findings,
+differences) or not everything could be done, 2 usage or unreadable input. A command is imported
+when it is called, so that a command that runs beside every Envoy does not load the graph.
 """
 
 import difflib

@@ -56,7 +56,7 @@ def convert(
     Contour, its ConfigMap, or a ContourDeployment becomes a ContourConfiguration. Nothing is
     applied. What is not, or not exactly, converted is reported on standard error. Exit code 1 means
     that something was left out, which then answers 503 if its host is converted; 2 means that a
-    path cannot be read.
+    path, a file or a document cannot be read.
     """
     named = paths + more
     if not named:
@@ -70,6 +70,8 @@ def convert(
         click.echo(str(it), err=True)
     if not found.documents and not found.told:
         click.echo(f"warning: nothing of {source} was found", err=True)
+    if found.is_unreadable:
+        sys.exit(2)
     if found.is_incomplete or any(it.is_left_out for it in found.told):
         sys.exit(1)
 

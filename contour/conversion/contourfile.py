@@ -31,12 +31,17 @@ def converted(files: Iterable[tuple[str, bytes]]) -> Converted:
                 value = parse.value(text.raw)
             except parse.MalformedError as error:
                 line = text.line + error.line
-                result.told.append(Told(f"{name}:{line}", "", error.message, is_left_out=True))
+                _leave_unread(Told(f"{name}:{line}", "", error.message), result)
                 continue
             for it in decode.items(value):
                 if is_mapping(it):
                     _convert(name, it, result)
     return result
+
+
+def _leave_unread(why: Told, result: Converted) -> None:
+    result.told.append(why._replace(is_left_out=True))
+    result.is_unreadable = True
 
 
 def _convert(file: str, found: Raw, result: Converted) -> None:
@@ -66,7 +71,7 @@ def _of_config_map(subject: str, found: Raw, result: Converted) -> Document | No
     try:
         value = parse.value(text.encode())
     except parse.MalformedError as error:
-        result.told.append(Told(subject, upstream.FILE, error.message, is_left_out=True))
+        _leave_unread(Told(subject, upstream.FILE, error.message), result)
         return None
     return _of_file(subject, value if is_mapping(value) else {}, result)
 

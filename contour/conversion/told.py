@@ -32,3 +32,5 @@ class Converted:
     told: list[Told] = field(default_factory=list)
     is_incomplete: bool = False
     """Whether something was left out that is reported elsewhere, such as an object with errors."""
+    is_unreadable: bool = False
+    """Whether a part of the input could not be read, which `told` says."""

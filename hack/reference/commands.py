@@ -14,8 +14,10 @@ _HEAD = """\
 # Commands and options
 
 What `COMMAND --help` prints, for every command. Exit codes: 0 for success, 1 if objects have
-errors (with `--strict`) or if `doctor` found one, 2 for wrong usage or input that cannot be read,
-130 after Ctrl-C. Where commands ask an instance in a cluster, see [kubectl](../kubectl.md).
+errors (`status` and `translate` with `--strict`), if `analyze` or `doctor` found errors, if `diff`
+found differences, if `explain --run` got another answer, or if `convert` or `certgen` could not do
+all; 2 for wrong usage or input that cannot be read, 130 after Ctrl-C. Where commands ask an
+instance in a cluster, see [kubectl](../kubectl.md).
 """
 
 

@@ -89,6 +89,20 @@ def test_a_path_that_is_not_there_is_told(source: str) -> None:
     assert "nowhere.yaml" in told
 
 
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("contour", "a: ["),
+        ("contour", "kind: ConfigMap\ndata: {contour.yaml: 'a: ['}"),
+        ("ingress-nginx", "a: ["),
+    ],
+)
+def test_what_cannot_be_read_is_told(source: str, text: str) -> None:
+    code, _, told = _run("--from", source, "-", text=text)
+    assert code == 2
+    assert told.startswith("error: ")
+
+
 def test_nothing_is_told() -> None:
     code, out, told = _run("--from", "contour", "-", text="kind: Service\n")
     assert (code, out, told) == (0, "", "warning: nothing of contour was found\n")
