@@ -1,10 +1,11 @@
 """The order in which Envoy tries the routes of one virtual host.
 
 It is the order of the Gateway API (HTTPRouteRule.matches) as far as that defines one; regular
-expressions are between exact paths and prefixes, as in upstream Contour. The order is stable: of
-routes that rank alike, the ones given first are tried first, so each API gives its routes in its
-own order of precedence. The Gateway API orders by the host names of routes before their matches:
-these come as groups.
+expressions are between exact paths and prefixes, as in upstream Contour. A prefix of path segments
+comes before the same string prefix with as many conditions. The order is stable: of routes that
+rank alike, the ones given first are tried first, so each API gives its routes in its own order of
+precedence. The Gateway API orders by the host names of routes before their matches: these come as
+groups.
 """
 
 from collections.abc import Iterable
@@ -29,12 +30,12 @@ def in_order(
     return tuple(it for _, it in sorted(placed, key=_place))
 
 
-def tier(route: nodes.Route) -> tuple[int, int, bool, bool]:
+def tier(route: nodes.Route) -> tuple[int, int, bool]:
     """How specific the path of a route is, and whether it is for one method."""
-    return _rank(route)[:4]
+    return _rank(route)[:3]
 
 
-_Rank = tuple[int, int, bool, bool, int, int, int]
+_Rank = tuple[int, int, bool, int, int, int, bool]
 
 
 def _place(placed: tuple[_Rank, nodes.Route]) -> _Rank:
@@ -43,25 +44,23 @@ def _place(placed: tuple[_Rank, nodes.Route]) -> _Rank:
 
 def _rank(route: nodes.Route) -> _Rank:
     match = route.match
-    kind, length, is_string_prefix = _path_rank(match.path)
+    kind, length = _path_rank(match.path)
     return (
         kind,
         -length,
-        is_string_prefix,
         not match.method,
         -len(match.headers),
         -len(match.queries),
         -len(match.cookies),
+        isinstance(match.path, nodes.Prefix),
     )
 
 
-def _path_rank(path: nodes.Path) -> tuple[int, int, bool]:
+def _path_rank(path: nodes.Path) -> tuple[int, int]:
     match path:
         case nodes.Exact(text):
-            return 0, len(text), False
+            return 0, len(text)
         case nodes.Regex(text):
-            return 1, len(text), False
-        case nodes.Segments(text):
-            return 2, len(text), False
-        case nodes.Prefix(text):
-            return 2, len(text), True
+            return 1, len(text)
+        case nodes.Segments(text) | nodes.Prefix(text):
+            return 2, len(text)

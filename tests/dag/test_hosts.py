@@ -126,6 +126,24 @@ def test_a_prefix_of_the_gateway_api_takes_its_path_elements_and_leaves_the_rest
     ]
 
 
+@pytest.mark.parametrize(
+    "condition",
+    ["method: POST", "header: {name: x-a, exact: b}", "queryParameter: {name: a, present: true}"],
+)
+@pytest.mark.parametrize(
+    ("kind", "other"), [("Ingress", ingress("/api")), ("HTTPRoute", GATEWAY + route("/api"))]
+)
+def test_conditions_come_before_the_same_path_of_another_api(
+    kind: str, other: str, condition: str
+) -> None:
+    narrow = proxy("/api").replace("{prefix: /api}", f"{{prefix: /api}}, {{{condition}}}")
+    engine = world.world(SERVICES + other + narrow)
+    key = nodes.HostKey("contour", "ingress_http", "app.example.com")
+    found = engine.answer(hosts.virtual_host, key)
+    assert found is not None
+    assert [it.origin.kind for it in found.routes] == ["HTTPProxy", kind]
+
+
 def test_routes_that_match_different_requests_all_serve() -> None:
     all_three = ingress("/") + proxy("/proxy") + GATEWAY + route("/gateway")
     assert [_served(all_three, path) for path in ("/", "/proxy/x", "/gateway", "/gatewayx")] == [
