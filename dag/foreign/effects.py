@@ -44,9 +44,13 @@ _OFF = frozenset({"", "false", "off", "no", "none", "0", "disabled"})
 
 
 def is_narrow(value: str) -> bool:
-    """Whether a list of ranges keeps any address out; cert-manager writes one that does not."""
+    """Whether a list of ranges keeps any address out; cert-manager writes one that does not.
+
+    HAProxy Ingress takes ranges after `!` out of the others.
+    """
     given = [it for it in re.split(r"[,\s]+", value) if it]
-    return bool(given) and not any(map(_is_everything, given))
+    has_exceptions = any(it.startswith("!") for it in given)
+    return has_exceptions or (bool(given) and not any(map(_is_everything, given)))
 
 
 def _is_everything(text: str) -> bool:

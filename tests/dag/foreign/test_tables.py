@@ -39,6 +39,8 @@ SHARED = "ingress.kubernetes.io/"
         (f"{HAPROXY}backend-config-snippet", "http-request deny if { src 10.0.0.1 }", "guard"),
         (f"{HAPROXY}config-snippet", "timeout tunnel 1h", "behaviour"),
         ("haproxy-ingress.github.io/auth-secret", "users", "guard"),
+        ("haproxy-ingress.github.io/allowlist-source-range", "0.0.0.0/0,!10.0.0.0/8", "guard"),
+        ("haproxy-ingress.github.io/denylist-source-range", "0.0.0.0/0", "guard"),
         ("haproxy-ingress.github.io/balance-algorithm", "leastconn", "behaviour"),
         (f"{TRAEFIK}router.middlewares", "default-auth@kubernetescrd", "guard"),
         (f"{TRAEFIK}router.entrypoints", "web, websecure", None),
