@@ -36,7 +36,8 @@ def _annotations() -> Iterable[str]:
     for name, it in sorted(nginx.ANNOTATIONS.items()):
         if it.effect != "harmless":
             instead = f"no; see {it.instead}" if it.instead else "no"
-            yield f"| `{name}` | {it.effect} | {'yes' if _is_converted(name) else instead} |"
+            effect = "guard" if name in annotations.RESTRICTING else it.effect
+            yield f"| `{name}` | {effect} | {'yes' if _is_converted(name) else instead} |"
 
 
 def _is_converted(name: str) -> bool:
