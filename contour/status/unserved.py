@@ -18,7 +18,7 @@ from dag import classes, hints, tables
 from dag.configuration import settings
 from dag.engine.view import View
 from dag.gateway import routes, selection
-from dag.ingress.classes import CONTROLLER
+from dag.ingress.classes import CONTROLLER, default_class
 from dag.problems.reasons import CommandLine
 
 _REASON = CommandLine.NotServed
@@ -44,6 +44,8 @@ def _reasons(view: View, subject: ObjectRef) -> Iterator[Reason]:
             yield "spec.controllerName", _other_controller(view, found)
         case Gateway():
             yield "spec.gatewayClassName", _other_class(view, found)
+        case Ingress() | HTTPProxy() if view.ask(settings.gateways_only, ()):
+            yield "", _ONLY_GATEWAYS
         case Ingress():
             yield from _ingress(view, found)
         case HTTPProxy():
@@ -58,6 +60,8 @@ def _reasons(view: View, subject: ObjectRef) -> Iterator[Reason]:
         case _:
             yield "", _OTHERS.get(subject.kind, "not for this controller")
 
+
+_ONLY_GATEWAYS = "the configuration in force serves Gateways alone (`spec.gateway.only`)"
 
 _OTHERS = {
     "BackendTLSPolicy": "no route that is served leads to the Services that it is for",
@@ -128,10 +132,12 @@ def _named_class(view: View, found: HTTPProxy | Ingress) -> Iterator[Reason]:
 
 
 def _ingress(view: View, found: Ingress) -> Iterator[Reason]:
-    name = classes.class_name(found.metadata, found.spec.ingress_class_name)
+    written = classes.class_name(found.metadata, found.spec.ingress_class_name)
+    name = written or default_class(view)
     named = view.read(tables.INGRESS_CLASSES, NamespacedName("", name)) if name else None
     if named is not None and not view.ask(settings.class_names, ()):
-        why = f"IngressClass {name} is of controller {named.spec.controller}, not of {CONTROLLER}"
+        what = f"IngressClass {name}" if written else f"the default IngressClass {name}"
+        why = f"{what} is of controller {named.spec.controller}, not of {CONTROLLER}"
         yield "spec.ingressClassName", why
         return
     yield from _named_class(view, found)

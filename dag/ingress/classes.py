@@ -31,14 +31,14 @@ def is_served(view: View, name: str) -> bool:
         return False
     if view.ask(settings.class_names, ()):
         return classes.is_served(view, name)
-    chosen = name or _default(view)
+    chosen = name or default_class(view)
     if classes.is_served(view, chosen):
         return True
     found = view.read(tables.INGRESS_CLASSES, NamespacedName("", chosen))
     return found is not None and found.spec.controller == CONTROLLER
 
 
-def _default(view: View) -> str:
+def default_class(view: View) -> str:
     """The default IngressClass, for Ingresses that name none; empty if there is none."""
     return min(view.bucket(DEFAULTS, ()), default="")
 

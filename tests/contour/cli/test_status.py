@@ -112,6 +112,20 @@ def _route(parent: str) -> str:
     )
 
 
+NGINX = """
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: nginx, annotations: {ingressclass.kubernetes.io/is-default-class: 'true'}}
+spec: {controller: k8s.io/ingress-nginx}
+"""
+ONLY = """
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour}
+spec: {gateway: {controllerName: projectcontour.io/gateway-controller, only: true}}
+"""
+
+
 def _ingress(class_name: str) -> str:
     return (
         "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: it}\n"
@@ -134,6 +148,9 @@ def _ingress(class_name: str) -> str:
         (_route("{kind: Service, group: '', name: mesh}"), "HTTPRoute it", "spec.parentRefs[0]",
          "kind Service"),
         (_ingress("nginx"), "Ingress it", "spec.ingressClassName", "only contour"),
+        (f"{NGINX}---\n{_ingress('')}", "Ingress it", "spec.ingressClassName",
+         "the default IngressClass nginx is of controller k8s.io/ingress-nginx"),
+        (f"{ONLY}---\n{_ingress('contour')}", "Ingress it", "", "serves Gateways alone"),
         (_ingress("contuor"), "Ingress it", "spec.ingressClassName", "did you mean contour?"),
     ],
 )  # fmt: skip
