@@ -60,7 +60,20 @@ def embedded(address: Address) -> Address:
     return address.ipv4_mapped or address.sixtofour or address
 
 
-_OWN_NAMES = frozenset({"localhost", "localhost.localdomain", "local.projectcontour.io"})
+_OWN_NAMES = frozenset(
+    {
+        "ip6-localhost",
+        "ip6-loopback",
+        "local.projectcontour.io",
+        "localhost",
+        "localhost.localdomain",
+        "localhost4",
+        "localhost4.localdomain4",
+        "localhost6",
+        "localhost6.localdomain6",
+    }
+)
+"""Names of the own machine; the kubelet and distributions write most of them to `/etc/hosts`."""
 _METADATA = frozenset({"metadata", "metadata.google.internal"})
 
 

@@ -169,6 +169,7 @@ def test_endpoints_that_come_and_go_concern_nobody_who_uses_the_service() -> Non
         *("2130706433", "0x7f000001", "017700000001", "0x7f.1", "127.1", "127.0.1", "0177.0.0.01"),
         *("0x7f.0x0.0x0.0x1", "127.0.0.0x1", "0x", "127.0.0.1.", "0x7f000001.", "a.0x1"),
         *("localhost", "localhost.", "x.localhost", "x.localhost.", "metadata.google.internal"),
+        *("ip6-localhost", "ip6-loopback.", "localhost4", "localhost6.localdomain6"),
         *("metadata.google.internal.", "local.projectcontour.io", "*.example.com", "a_b.com"),
         *("127。0。0。1", "１２７.0.0.1", "", ".", "[::1]", "1.2.3.4/8"),  # noqa: RUF001
     ],
