@@ -79,10 +79,13 @@ def guard(names: str, instead: str = "", on: Callable[[str], bool] = is_on) -> T
     return dict.fromkeys(names.split(), Annotation("guard", instead, on))
 
 
+SNIPPET = Annotation("guard", guards=is_guarding_text, otherwise="behaviour")
+"""A piece of configuration, which guards something or does other things."""
+
+
 def snippets(names: str) -> Table:
-    """Annotations with a piece of configuration, which guards something or does other things."""
-    found = Annotation("guard", guards=is_guarding_text, otherwise="behaviour")
-    return dict.fromkeys(names.split(), found)
+    """Annotations with a piece of configuration."""
+    return dict.fromkeys(names.split(), SNIPPET)
 
 
 def behaviour(names: str, instead: str = "") -> Table:

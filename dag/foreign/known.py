@@ -1,6 +1,7 @@
 """Which controller an annotation belongs to, by its prefix, and what it does there.
 
-A name that no table has may be of a newer release: it counts as a guard if it reads like one.
+A name that no table has may be of a newer release: it counts as a guard if it reads like one, or
+if it is a snippet that refuses requests.
 """
 
 import difflib
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from dag.foreign import haproxy, haproxyingress, nginx, traefik
-from dag.foreign.effects import Annotation, Effect, Table, is_on
+from dag.foreign.effects import SNIPPET, Annotation, Effect, Table, is_on
 
 
 class Project(NamedTuple):
@@ -82,7 +83,9 @@ def _foreign(name: str, value: str) -> Foreign | None:
 
 
 def _guessed(short: str) -> Annotation:
-    return Annotation("guard", guards=is_on) if _LIKE_A_GUARD.search(short) else _BEHAVIOUR
+    if _LIKE_A_GUARD.search(short):
+        return Annotation("guard", guards=is_on)
+    return SNIPPET if "snippet" in short else _BEHAVIOUR
 
 
 _BEHAVIOUR = Annotation("behaviour")

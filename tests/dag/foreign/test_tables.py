@@ -48,6 +48,8 @@ SHARED = "ingress.kubernetes.io/"
         (f"{TRAEFIK}router.tls.domains.12.main", "a.com", "behaviour"),
         (f"{SHARED}auth-tls-secret", "ca", "guard"),
         ("nginx.org/basic-auth-secret", "users", "guard"),
+        ("nginx.org/location-snippets", "allow 10.0.0.0/8;\ndeny all;", "guard"),
+        ("nginx.org/server-snippets", "tcp_nodelay off;", "behaviour"),
         ("example.com/auth-type", "basic", None),
         ("kubernetes.io/ingress.class", "contour", None),
     ],
