@@ -52,11 +52,14 @@ PROJECTS: Mapping[str, Project] = {
     ),
     "nginx.org": _NGINX_INC,
     "nginx.com": _NGINX_INC,
+    "appprotect.f5.com": _NGINX_INC,
+    "appprotectdos.f5.com": _NGINX_INC,
 }
-"""By prefix. Of the last two no list is kept: every name under them counts as not known."""
+"""By prefix. Of the last four no list is kept: every name under them counts as not known."""
 
 _LIKE_A_GUARD = re.compile(
-    r"auth|oidc|jwt|waf|acl|(allow|white|deny|black)-?list|rate-?limit|(^|\.)limit-r|middleware",
+    r"auth|oidc|jwt|waf|acl|(allow|white|deny|black)-?list|rate-?limit|(^|\.)limit-r|middleware"
+    r"|^policies$|app-protect",
     re.IGNORECASE,
 )
 
