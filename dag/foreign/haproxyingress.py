@@ -14,7 +14,7 @@ ANNOTATIONS: Table = {
     **guard("denylist-source-range", effects.DENY),
     **guard("limit-connections limit-rps", effects.LOCAL_LIMIT),
     **guard("waf"),
-    **snippets("config-backend config-tcp-service"),
+    **snippets("config-backend config-backend-early config-backend-late config-tcp-service"),
     **behaviour(
         "auth-headers-fail auth-headers-request auth-headers-succeed auth-method auth-realm"
         " auth-signin oauth-headers oauth-uri-prefix",

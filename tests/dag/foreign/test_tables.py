@@ -41,6 +41,7 @@ SHARED = "ingress.kubernetes.io/"
         ("haproxy-ingress.github.io/auth-secret", "users", "guard"),
         ("haproxy-ingress.github.io/allowlist-source-range", "0.0.0.0/0,!10.0.0.0/8", "guard"),
         ("haproxy-ingress.github.io/denylist-source-range", "0.0.0.0/0", "guard"),
+        ("haproxy-ingress.github.io/config-backend-early", "http-request deny if x", "guard"),
         ("haproxy-ingress.github.io/balance-algorithm", "leastconn", "behaviour"),
         (f"{TRAEFIK}router.middlewares", "default-auth@kubernetescrd", "guard"),
         (f"{TRAEFIK}router.entrypoints", "web, websecure", None),
