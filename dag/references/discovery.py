@@ -2,7 +2,7 @@
 
 A document must name the issuer that it was fetched for, or a provider could make users of another
 one log in at itself (section 4.3). Browsers and Envoy go to the URLs in it, so these must be
-`https`.
+`https`, without a fragment: Envoy appends a query.
 """
 
 import json
@@ -64,4 +64,6 @@ def _endpoint(found: Mapping[str, object], name: str) -> str:
     text = _text(found, name)
     if refusal := uris.refusal(text, ("https",)):
         raise UnusableError(f"has a {name} that cannot be used: {refusal.why}")
+    if not uris.is_plain(text):
+        raise UnusableError(f"has a {name} with a fragment, or with characters that no URL has")
     return text

@@ -30,6 +30,14 @@ def refusal(uri: str, schemes: Collection[str]) -> Refusal | None:
     return Refusal("port", "the port must be from 1 to 65535") if port == 0 else None
 
 
+_STRANGE = frozenset('#"<>\\^`{|}')
+
+
+def is_plain(url: str) -> bool:
+    """Whether a URL has no fragment, and only characters that RFC 3986 allows."""
+    return url.isascii() and url.isprintable() and " " not in url and _STRANGE.isdisjoint(url)
+
+
 def host(uri: str) -> str:
     """The host of a URI that is not refused, in lower case; an IPv6 address without brackets."""
     return urlsplit(uri).hostname or ""

@@ -70,7 +70,7 @@ def _check_page(at: Place, text: str) -> None:
     """Refused for a URL to which no browser can be sent."""
     if not _is_page(text):
         why = f"{text[:60]!r} is no http or https URL of a page"
-    elif not text.isascii() or not text.isprintable() or any(it in text for it in ' "<>\\^`{|}'):
+    elif not uris.is_plain(text):
         why = f"{text[:60]!r} has characters that no URL has"
     else:
         return
@@ -93,7 +93,7 @@ def _check_server(at: Place, text: str, *, is_named: bool) -> None:
     why = refusal.why if refusal is not None else ""
     if why and refusal is not None and refusal.part == "scheme" and not is_named:
         why += ", unless backendRefs name the server"
-    if not why and (not text.isascii() or "#" in text):
+    if not why and not uris.is_plain(text):
         why = f"{text[:60]!r} has characters that no URL of a server has"
     if why:
         raise Refused(complaints.policy_closes(at, why))

@@ -102,8 +102,14 @@ CLOSING = {
     "oidc.provider.tokenEndpoint: the host": login(
         provider={**GIVEN_ENDPOINTS, "tokenEndpoint": "https://192.0.2.1/token"}
     ),
+    "oidc.provider.tokenEndpoint: 'https://idp.com/{": login(
+        provider={**GIVEN_ENDPOINTS, "tokenEndpoint": "https://idp.com/{realm}"}
+    ),
     "oidc.provider.authorizationEndpoint": login(
         provider={**GIVEN_ENDPOINTS, "authorizationEndpoint": "/auth"}
+    ),
+    "oidc.provider.authorizationEndpoint: 'https://idp.com/a#' has": login(
+        provider={**GIVEN_ENDPOINTS, "authorizationEndpoint": "https://idp.com/a#"}
     ),
     "oidc.provider.endSessionEndpoint": login(
         provider={**GIVEN_ENDPOINTS, "endSessionEndpoint": "https://a b"}
@@ -295,6 +301,9 @@ def test_what_the_policy_says_goes_before_the_document() -> None:
         ({"token_endpoint": "https://127.0.0.1/token"}, "leads to the proxy"),
         ({"authorization_endpoint": "http://idp.com/a"}, "the scheme must be https"),
         ({"end_session_endpoint": "javascript:alert(1)"}, "the scheme must be https"),
+        ({"authorization_endpoint": "https://idp.com/a#b"}, "authorization_endpoint with a fragm"),
+        ({"token_endpoint": "https://idp.com/t\u00fc"}, "characters that no URL has"),
+        ({"end_session_endpoint": 'https://idp.com/"<b>'}, "characters that no URL has"),
     ],
 )
 def test_a_document_that_cannot_be_believed_is_not_used(more: dict[str, object], why: str) -> None:
