@@ -124,6 +124,8 @@ def _ancestor(found: statuses.AncestorStatus, generation: int) -> Raw:
 
 
 def _reference(parent: ParentReference) -> Raw:
+    """An object as a status names it. The core group is empty: the schema takes a reference without
+    a group as one to a kind of the Gateway API."""
     named = {
         "group": parent.group,
         "kind": parent.kind,
@@ -132,7 +134,7 @@ def _reference(parent: ParentReference) -> Raw:
         "sectionName": parent.section_name,
         "port": parent.port,
     }
-    return {field: value for field, value in named.items() if value}
+    return {field: value for field, value in named.items() if value is not None}
 
 
 def _conditions(found: Iterable[statuses.Condition], generation: int) -> list[Raw]:
