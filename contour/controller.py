@@ -209,8 +209,8 @@ class Controller:
 
     @property
     def controller_name(self) -> str:
-        """The controller name of the served GatewayClasses; empty if none are served."""
-        return self.engine.answer(settings.controller_name, ()) or ""
+        """The controller in statuses: that of the served GatewayClasses, if any are served."""
+        return self.engine.answer(settings.controller_name, ()) or settings.GRPC_CONTROLLER_NAME
 
     @property
     def configuration(self) -> ContourConfigurationSpec:

@@ -47,7 +47,8 @@ def status(view: View, ref: ObjectRef) -> RouteStatus | None:
     at_services = view.ask(serviceparents.service_attachment, ref)
     if found is None and at_services is None:
         return None
-    name, rules = view.ask(settings.controller_name, ()), routes.rules(view, ref)
+    name = view.ask(settings.controller_name, ()) or settings.GRPC_CONTROLLER_NAME
+    rules = routes.rules(view, ref)
     parents = [
         ParentStatus(it.reference, name, tuple(_conditions(view, ref, it, rules)))
         for it in (found.parents if found is not None else ())
