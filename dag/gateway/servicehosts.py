@@ -15,7 +15,8 @@ from dag import exports, nodes, tables
 from dag.engine.view import View, query
 from dag.exports import ExportedPort
 from dag.gateway import actions, grpcmatches, grpcroute, serviceparents
-from dag.problems import Problem
+from dag.gateway.envoypolicies import securitypolicies, trafficpolicies
+from dag.problems import Problem, policies
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 
@@ -53,7 +54,7 @@ def service_host(view: View, key: ExportedPort) -> ServiceHost | None:
         found[0],
         is_only=len(export.ports) == 1,
         audience=export.audience,
-        routes=grpcmatches.in_order(map(_served, routes)),
+        routes=grpcmatches.in_order(_served(view, it) for it in routes),
         origins=(own, *refs),
         authority="" if refs else export.authority,
     )
@@ -64,9 +65,9 @@ def _plain(port: nodes.ServicePort, own: ObjectRef) -> nodes.Route:
     return nodes.Route(nodes.Match(), nodes.Forward((share,)), own)
 
 
-def _served(route: nodes.Route) -> nodes.Route:
+def _served(view: View, route: nodes.Route) -> nodes.Route:
     """A route that a client can follow: if it asks for more, it fails calls instead."""
-    if _is_beyond_clients(route):
+    if _is_beyond_clients(view, route):
         return replace(
             route,
             action=actions.nowhere(route.origin.kind),
@@ -77,9 +78,11 @@ def _served(route: nodes.Route) -> nodes.Route:
     return route
 
 
-def _is_beyond_clients(route: nodes.Route) -> bool:
-    asked = (route.request_headers, route.response_headers, route.policies)
-    if any(it is not None for it in asked):
+def _is_beyond_clients(view: View, route: nodes.Route) -> bool:
+    asked = (route.request_headers, route.response_headers, route.policies, route.match.drawn)
+    if route.extensions or any(it is not None for it in asked):
+        return True
+    if any(_may_guard(view, it) for it in route.attached):
         return True
     action = route.action
     if not isinstance(action, nodes.Forward):
@@ -90,9 +93,22 @@ def _is_beyond_clients(route: nodes.Route) -> bool:
     )
 
 
+_MERGING = {
+    securitypolicies.KIND: securitypolicies.EFFECTS,
+    trafficpolicies.KIND: trafficpolicies.EFFECTS,
+}
+
+
+def _may_guard(view: View, policy: ObjectRef) -> bool:
+    """Whether a policy is merged with those of listeners. Its effect is known only there, and a
+    route at a Service has no listener, so the policy may ask for guards."""
+    effects = _MERGING.get(policy.kind)
+    return effects is not None and effects.is_merging(view, policy.key)
+
+
 def problems_of(view: View, ref: ObjectRef) -> Iterator[Problem]:
-    """Parts of the rules of a route that gRPC clients do not support, and backends that they cannot
-    reach."""
+    """Parts of the rules of a route that gRPC clients do not support, policies that they do not
+    keep, and backends that they cannot reach."""
     route = view.read(tables.GRPCROUTES, ref.key)
     own = problems.route(ref)
     for index, rule in enumerate(route.spec.rules if route is not None else ()):
@@ -104,10 +120,20 @@ def problems_of(view: View, ref: ObjectRef) -> Iterator[Problem]:
         for number, backend in enumerate(rule.backend_refs):
             if backend.filters:
                 yield _beyond(at.at("backendRefs", number).at("filters"))
+    yield from dict.fromkeys(_of_policies(view, ref))
     for found in view.ask(grpcroute.rules, ref.key).routes:
         if isinstance(found.action, nodes.Forward):
             shares = (it.cluster for it in found.action.backends if it.cluster is not None)
             yield from (_unreachable(own, it) for it in shares if not is_reachable(it))
+
+
+def _of_policies(view: View, ref: ObjectRef) -> Iterator[Problem]:
+    """What becomes of the policies of each rule; of those that close it, it is told elsewhere."""
+    found = view.ask(grpcroute.rules, ref.key)
+    for route in found.routes:
+        if isinstance(route.action, nodes.Forward):
+            is_beyond, at = _is_beyond_clients(view, route), found.place(ref, route)
+            yield from (policies.not_kept_by_clients(at, it, is_beyond) for it in route.attached)
 
 
 def _unreachable(own: Place, cluster: nodes.Cluster) -> Problem:

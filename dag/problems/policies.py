@@ -168,6 +168,13 @@ def closed_by_policy(route: Place, policy: ObjectRef) -> Problem:
     return route.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
+def not_kept_by_clients(rule: Place, policy: ObjectRef, is_closed: bool) -> Problem:
+    """A policy of a rule for gRPC clients without a proxy, which do not keep it."""
+    then = "fails their calls" if is_closed else "is served to them without it"
+    why = f"gRPC clients without a proxy do not do what {policy} asks for, so the rule {then}"
+    return rule.warning(ConditionType.Accepted, Gateway.Accepted, why)
+
+
 def not_counted(route: Place, policy: ObjectRef) -> Problem:
     """A rule that Envoy answers itself, whose requests a policy wants to be counted."""
     why = f"answers an error, because {policy} has global limits, for which requests that are"
