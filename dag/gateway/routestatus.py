@@ -63,7 +63,7 @@ def status(view: View, ref: ObjectRef) -> RouteStatus | None:
 def _at_service(
     view: View, ref: ObjectRef, parent: ServiceParent, rules: Rules
 ) -> Iterator[Condition]:
-    told = (*_told(parent, rules), *servicehosts.problems_of(view, ref))
+    told = tuple(_told(parent, servicehosts.as_followed(view, ref, rules)))
     yield conditions.condition(ConditionType.Accepted, told, _SHAPES)
     yield conditions.condition(ConditionType.ResolvedRefs, told, "every reference is resolved")
     yield from conditions.alarm(problems.DROPPED, told, problems.DROPPED_RULE)

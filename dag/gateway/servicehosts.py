@@ -16,6 +16,7 @@ from dag.engine.view import View, query
 from dag.exports import ExportedPort
 from dag.gateway import actions, grpcmatches, grpcroute, serviceparents
 from dag.gateway.envoypolicies import securitypolicies, trafficpolicies
+from dag.gateway.rules import Rules
 from dag.problems import Problem, policies
 from dag.problems import gateway as problems
 from dag.problems.places import Place
@@ -106,7 +107,18 @@ def _may_guard(view: View, policy: ObjectRef) -> bool:
     return effects is not None and effects.is_merging(view, policy.key)
 
 
-def problems_of(view: View, ref: ObjectRef) -> Iterator[Problem]:
+def as_followed(view: View, ref: ObjectRef, found: Rules) -> Rules:
+    """The rules of a route as gRPC clients follow them, with what these do not do."""
+    told = (*found.problems, *_problems(view, ref))
+    dropped = tuple(it.message for it in told if problems.drops_a_rule(it))
+    at = problems.route(ref)
+    paths = (at.at("rules", index).path for index, _ in enumerate(found.names))
+    lost = [any(it.startswith((f"{path}.", f"{path}:")) for it in dropped) for path in paths]
+    is_left = not lost or not all(lost)
+    return replace(found, problems=told, is_accepted=found.is_accepted and is_left)
+
+
+def _problems(view: View, ref: ObjectRef) -> Iterator[Problem]:
     """Parts of the rules of a route that gRPC clients do not support, policies that they do not
     keep, and backends that they cannot reach."""
     route = view.read(tables.GRPCROUTES, ref.key)

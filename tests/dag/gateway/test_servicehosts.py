@@ -85,3 +85,29 @@ def test_a_guard_fails_calls_and_no_policy_is_left_out_in_silence(
 def test_a_filter_of_one_backend_fails_all_calls_of_the_rule() -> None:
     other = f"{{name: s1, port: 80, filters: [{MIRROR}]}}"
     assert fails(exported(route(f"backendRefs: [{{name: s1, port: 80}}, {other}]"))) == [True, True]
+
+
+CHANGING = "{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: b}]}}"
+FILTERED = f"{PLAIN}, filters: [{CHANGING}]"
+STICKY = f"{PLAIN}, sessionPersistence: {{}}"
+TYPO = f"{PLAIN}, matches: [{{headers: [{{type: RegularExpression, name: a, value: '('}}]}}]"
+
+
+@pytest.mark.parametrize(
+    ("rules", "conditions"),
+    [
+        ([PLAIN], ["Accepted", "ResolvedRefs"]),
+        ([FILTERED], ["Accepted=False/UnsupportedValue", "ResolvedRefs"]),
+        ([FILTERED, STICKY], ["Accepted=False/UnsupportedValue", "ResolvedRefs"]),
+        ([FILTERED, TYPO], ["Accepted=False/UnsupportedValue", "ResolvedRefs"]),
+        (
+            [FILTERED, PLAIN],
+            ["Accepted", "ResolvedRefs", "PartiallyInvalid=True/UnsupportedValue"],
+        ),
+    ],
+)
+def test_a_route_is_accepted_while_clients_can_follow_a_rule(
+    rules: list[str], conditions: list[str]
+) -> None:
+    parents = status_text.parents_of(exported(route(*rules)), "r", "GRPCRoute")
+    assert status_text.short(parents[1].conditions) == conditions
