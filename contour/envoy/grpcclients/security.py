@@ -5,8 +5,6 @@ names of servers) and A41 (the RBAC filter). Measured with grpcio 1.85: both wor
 used on new connections, and an application without the provider refuses the resource.
 """
 
-from collections.abc import Iterable
-
 from envoy.config.core.v3 import base_pb2
 from envoy.config.rbac.v3 import rbac_pb2 as rules_pb2
 from envoy.extensions.filters.http.rbac.v3 import rbac_pb2
@@ -36,13 +34,17 @@ def write_server(target: base_pb2.TransportSocket) -> None:
     _write(target, context)
 
 
-def callers(namespaces: Iterable[str]) -> rbac_pb2.RBAC:
-    """The filter with which a server refuses calls from clients of other namespaces."""
+def callers(namespaces: frozenset[str] | None) -> rbac_pb2.RBAC:
+    """The filter with which a server refuses calls from clients of other namespaces; None: from
+    those of no namespace, such as an Envoy, whose certificate is of the same authority."""
     made = rbac_pb2.RBAC()
     made.rules.action = rules_pb2.RBAC.ALLOW
     policy = made.rules.policies["clients"]
     policy.permissions.add(any=True)
-    for it in sorted(namespaces):
+    if namespaces is None:
+        name = policy.principals.add().authenticated.principal_name
+        name.prefix = identities.grpc_client("")
+    for it in sorted(namespaces or ()):
         name = policy.principals.add().authenticated.principal_name
         name.exact = identities.grpc_client(it)
     return made

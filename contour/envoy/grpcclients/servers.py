@@ -39,7 +39,7 @@ def _manager(export: Export) -> hcm_pb2.HttpConnectionManager:
     route = host.routes.add()
     route.match.prefix = "/"
     route.non_forwarding_action.SetInParent()
-    if export.has_tls and export.audience is not None:
+    if export.has_tls:
         filter_ = made.http_filters.add(name="envoy.filters.http.rbac")
         filter_.typed_config.CopyFrom(encoding.packed(security.callers(export.audience)))
     made.http_filters.add(name="envoy.filters.http.router").typed_config.CopyFrom(

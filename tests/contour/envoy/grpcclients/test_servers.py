@@ -81,20 +81,26 @@ async def test_a_server_gets_its_listener(
             assert any(f"server/echo.shop/{id_}:{port}" in name for name in asked)
 
 
+NAMED, EVERYBODY = ["bank", "shop"], ["*"]
+ENVOY = ("envoy.projectcontour",)
+
+
 @pytest.mark.parametrize(
-    ("namespace", "names", "by", "words"),
+    ("audience", "namespace", "names", "by", "words"),
     [
-        ("bank", (), "planes", ""),
-        ("town", (), "planes", "PERMISSION_DENIED: Unauthorized RPC rejected"),
-        ("shop", (), "strangers", "UNAVAILABLE"),
+        (NAMED, "bank", (), "planes", ""),
+        (NAMED, "town", (), "planes", "PERMISSION_DENIED: Unauthorized RPC rejected"),
+        (NAMED, "shop", (), "strangers", "UNAVAILABLE"),
+        (EVERYBODY, "town", (), "planes", ""),
+        (EVERYBODY, "shop", ENVOY, "planes", "PERMISSION_DENIED: Unauthorized RPC rejected"),
     ],
 )
 async def test_a_server_answers_clients_of_its_audience(
-    tmp_path: Path, namespace: str, names: tuple[str, ...], by: str, words: str
+    tmp_path: Path, audience: list[str], namespace: str, names: tuple[str, ...], by: str, words: str
 ) -> None:
     """All of them see the Service: the plane believes its socket, the server does not."""
     port = free_port()
-    given = configuration(**MUTUAL, clientNamespaces=["bank", "shop"])
+    given = configuration(**MUTUAL, clientNamespaces=audience)
     async with plane(tmp_path, given, service("echo"), endpoints("echo", port)) as it:
         served = bootstrap(it.address, files=files(tmp_path, "shop"), server="echo")
         told = bootstrap(it.address, files=files(tmp_path, namespace, *names, by=by))
