@@ -231,8 +231,11 @@ def _address(context: click.Context, host: str, port: int, socket: str | None) -
     """The address that a gRPC application dials, if the option names one."""
     if socket:
         return f"unix:{socket}"
-    said = context.get_parameter_source("xds_address")
-    return f"{host}:{port}" if said == click.core.ParameterSource.COMMANDLINE else None
+    if context.get_parameter_source("xds_address") != click.core.ParameterSource.COMMANDLINE:
+        return None
+    from contour import bootstrap as bootstraps
+
+    return str(bootstraps.SocketAddress(host.strip("[]"), port))
 
 
 @contextmanager

@@ -62,6 +62,8 @@ EDGE = ("--node-id", "edge")
     [
         (("--xds-socket", "/x"), ["unix:/x"], {}),
         (("--xds-address", "10.0.0.7"), ["10.0.0.7:8001"], {}),
+        (("--xds-address", "fd00::7"), ["[fd00::7]:8001"], {}),
+        (("--xds-address", "[fd00::7]"), ["[fd00::7]:8001"], {}),
         (AT, ["unix:/a"], {"a.example": ["unix:/a"]}),
         ((*AT, "--xds-socket", "/x"), ["unix:/x"], {"a.example": ["unix:/a"]}),
         (
