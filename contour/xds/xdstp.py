@@ -71,12 +71,11 @@ def parse(text: str) -> ResourceName:
     authority = ""
     if path.startswith("//"):
         authority, _, path = path[2:].partition("/")
-    type_, is_whole, id_ = path.removeprefix("/").partition("/")
+    # An encoded slash separates like any other: in the canonical form it is one.
+    type_, is_whole, id_ = _decoded(path).removeprefix("/").partition("/")
     if not type_ or not is_whole:
         raise Malformed("it has no type, or no id after it")
-    return ResourceName(
-        _decoded(authority), _decoded(type_), _decoded(id_), _context(context.split("&"))
-    )
+    return ResourceName(_decoded(authority), type_, id_, _context(context.split("&")))
 
 
 def canonical(text: str) -> str:

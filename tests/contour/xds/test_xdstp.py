@@ -1,7 +1,7 @@
 """Names of resources, and their one form. What gRPC makes of them: `tests/grpcclients`."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from contour.xds import xdstp
@@ -28,6 +28,8 @@ def test_what_is_written_is_read_back(name: ResourceName) -> None:
 
 
 @given(st.text(max_size=40))
+@example(f"//a/x%2F{TYPE}/y")
+@example(f"/%2Fa.example/{TYPE}/y")
 def test_any_text_has_one_form_or_a_reason(text: str) -> None:
     for it in (text, f"xdstp:{text}", f"xdstp://a/{TYPE}/{text}"):
         try:
@@ -35,6 +37,8 @@ def test_any_text_has_one_form_or_a_reason(text: str) -> None:
         except xdstp.Malformed:
             continue
         assert xdstp.canonical(found) == found
+        if it.startswith(xdstp.SCHEME):
+            assert xdstp.parse(found) == xdstp.parse(it)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +54,7 @@ def test_any_text_has_one_form_or_a_reason(text: str) -> None:
         (f"xdstp://a/{TYPE}/foo/bar", f"xdstp://a/{TYPE}/foo/bar"),
         (f"xdstp://a/{TYPE}/a%40%5bb%5d", f"xdstp://a/{TYPE}/a@%5Bb%5D"),
         (f"xdstp://a/{TYPE}/%2", f"xdstp://a/{TYPE}/%252"),
+        (f"xdstp://a/{TYPE}%2Fx", f"xdstp://a/{TYPE}/x"),
     ],
 )
 def test_the_form(written: str, canonical: str) -> None:
@@ -57,7 +62,15 @@ def test_the_form(written: str, canonical: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["xdstp:", "xdstp://a", f"xdstp://a/{TYPE}", "xdstp://a/b c/d", "x" * 2049]
+    "text",
+    [
+        "xdstp:",
+        "xdstp://a",
+        f"xdstp://a/{TYPE}",
+        "xdstp://a/b c/d",
+        "x" * 2049,
+        f"xdstp:%2F%2Fa/{TYPE}/x",
+    ],
 )
 def test_what_is_no_name(text: str) -> None:
     with pytest.raises(xdstp.Malformed):
