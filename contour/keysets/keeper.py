@@ -132,7 +132,7 @@ class Keeper:
         return True
 
     async def _follow(self, source: Source) -> None:
-        while True:
+        while source in self._wanted:
             if source in self._failures:
                 has_keys = bool(self._known.get(source, KeySet()).keys)
                 slower = FOLLOWING if has_keys and self.follows() else 1.0
@@ -140,15 +140,21 @@ class Keeper:
             await self._attempt(source)
 
     async def _attempt(self, source: Source) -> None:
+        how: Wanted | None = None
         fault, keys = "", ""
         try:
             async with self._slots.slot(source, self._standing(source)) as slot:
-                keys = await self._fetch(Request(source, self._wanted[source], slot))
+                how = self._wanted.get(source)
+                if how is None:
+                    return  # it was given up while it waited
+                keys = await self._fetch(Request(source, how, slot))
         except FetchError as error:
             fault = str(error)
         except Exception:
             log.exception("cannot fetch the %s of %s", noun(source), source.uri)
             fault = f"the {noun(source)} cannot be fetched, because of an error that the log has"
+        if self._wanted.get(source) != how:
+            return  # others may certify the server now, or nobody wants the set
         self._failures[source] = self._failures.get(source, 0) + 1 if fault else 0
         self._take(source, keys, fault)
 
@@ -159,8 +165,6 @@ class Keeper:
         return Standing.FAILED if failures else Standing.FETCHED
 
     def _take(self, source: Source, keys: str, fault: str) -> None:
-        if source not in self._wanted:
-            return  # it is no longer wanted
         before = self._known.get(source, KeySet())
         now = KeySet(keys or before.keys, fault)
         if keys and self._store is not None and keys != self._store.read(source):

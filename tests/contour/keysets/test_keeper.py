@@ -199,6 +199,35 @@ async def test_what_is_not_wanted_any_more_is_forgotten() -> None:
     assert rig.asked[ONE] == asked
 
 
+async def test_what_is_given_up_while_it_waits_for_its_turn_is_no_error(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rig = Rig()
+    busy = [nodes.RemoteJwks(f"https://one.example.com/{it}") for it in range(4)]
+    await rig.ask([*busy, ONE], KEYS)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(rig.keeper.first(5.0))
+        while len(rig.asked) < len(busy):
+            await asyncio.sleep(0)
+        rig.keeper.note(ONE, None)
+    assert set(rig.asked) == set(rig.rows) == set(busy)
+    assert not caplog.records
+
+
+async def test_an_answer_of_a_server_that_others_certified_is_not_taken() -> None:
+    rig = Rig()
+    rig.keeper.note(ONE, HOW)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(rig.keeper.first(5.0))
+        while not rig.asked:
+            await asyncio.sleep(0)
+        rig.keeper.note(ONE, Wanted(b"others", loopback=False))
+    assert not rig.rows
+    async with rig.running():
+        await rig.until(ONE, KeySet(KEYS))
+    assert rig.asked[ONE] >= 2
+
+
 async def test_a_restart_needs_no_server(tmp_path: Path) -> None:
     first = Rig(Store(tmp_path / "keysets"))
     first.keeper.note(ONE, HOW)
