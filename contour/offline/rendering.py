@@ -10,12 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from envoy.config.route.v3 import route_pb2
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 from udpa.annotations import sensitive_pb2
 
 from contour.envoy import definitions, messages, parsing
+from contour.envoy.shards import MARKER
 from contour.rawconfig.snapshot import Snapshot
 from contour.xds import resources
 from contour.xds.identities import NodeIdentity
@@ -86,12 +88,16 @@ class Fleets:
 def _is_empty(
     resource: resources.Resource, held: Mapping[resources.Name, resources.Resource]
 ) -> bool:
-    """Whether it is a RouteConfiguration with nothing but a head, or a scope that leads to one."""
+    """Whether it is a RouteConfiguration without hosts, or a scope that leads to one. The hosts of
+    listeners are parts of their own; those of gRPC clients and EnvoyConfigs are in the head."""
     if resource.name.type_url == resources.SCOPE:
         table = getattr(_parsed(resource), "route_configuration_name")  # noqa: B009 — no stubs
         led = held.get(resources.Name(resources.ROUTE, table))
         return led is not None and _is_empty(led, held)
-    return resource.name.type_url == resources.ROUTE and resource.parts.keys() == {""}
+    if resource.name.type_url != resources.ROUTE or resource.parts.keys() != {""}:
+        return False
+    found = route_pb2.RouteConfiguration.FromString(resource.body())
+    return not found.HasField("vhds") and all(it.name == MARKER for it in found.virtual_hosts)
 
 
 def _parsed(resource: resources.Resource) -> Message:
