@@ -3,9 +3,11 @@
 Sources: gRFC A27 (listeners, routes, clusters, endpoints), A28 (matches, weights), A47 (names;
 `self` as the source of what a resource refers to), and what grpcio 1.85 refuses: a cluster with an
 `xdstp:` name and no `service_name`, a group of endpoints without locality or weight, a path that is
-matched by its segments.
+matched by its segments. Each cluster stands once in a route: of several entries with its name gRPC
+for Go counts the last one alone.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from envoy.config.cluster.v3 import cluster_pb2
@@ -61,15 +63,17 @@ def _write_route(
     _write_match(target.match, node.match)
     action = node.action
     shares = action.backends if isinstance(action, nodes.Forward) else ()
-    if not any(it.weight for it in shares):
-        target.non_forwarding_action.SetInParent()  # calls to such a route fail in the client
-        return
-    if len(shares) == 1:
-        target.route.cluster = called[_port(shares[0])]
-        return
+    weights = Counter[str]()
     for it in shares:
-        weighted = target.route.weighted_clusters.clusters.add(name=called[_port(it)])
-        weighted.weight.value = it.weight
+        if it.weight:
+            weights[called[_port(it)]] += it.weight
+    if not weights:
+        target.non_forwarding_action.SetInParent()  # calls to such a route fail in the client
+    elif len(weights) == 1:
+        (target.route.cluster,) = weights
+    else:
+        for name, weight in weights.items():
+            target.route.weighted_clusters.clusters.add(name=name).weight.value = weight
 
 
 def _write_match(target: route_components_pb2.RouteMatch, match: nodes.Match) -> None:
