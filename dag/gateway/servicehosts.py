@@ -6,10 +6,10 @@ types"). A gRPC client changes no headers, copies no calls and keeps no sessions
 for that takes its calls and fails them, and its owner is told.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from crds.records import replace
 from dag import exports, nodes, tables
 from dag.engine.view import View, query
@@ -94,17 +94,17 @@ def _is_beyond_clients(view: View, route: nodes.Route) -> bool:
     )
 
 
-_MERGING = {
-    securitypolicies.KIND: securitypolicies.EFFECTS,
-    trafficpolicies.KIND: trafficpolicies.EFFECTS,
+_MERGING: Mapping[str, Callable[[View, NamespacedName], bool]] = {
+    securitypolicies.KIND: securitypolicies.EFFECTS.is_merging,
+    trafficpolicies.KIND: trafficpolicies.EFFECTS.is_merging,
 }
 
 
 def _may_guard(view: View, policy: ObjectRef) -> bool:
     """Whether a policy is merged with those of listeners. Its effect is known only there, and a
     route at a Service has no listener, so the policy may ask for guards."""
-    effects = _MERGING.get(policy.kind)
-    return effects is not None and effects.is_merging(view, policy.key)
+    is_merging = _MERGING.get(policy.kind)
+    return is_merging is not None and is_merging(view, policy.key)
 
 
 def as_followed(view: View, ref: ObjectRef, found: Rules) -> Rules:

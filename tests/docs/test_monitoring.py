@@ -32,7 +32,8 @@ def alerts() -> Iterator[dict[str, Any]]:
 
 
 def panels() -> list[dict[str, Any]]:
-    return json.loads((FOLDER / "dashboard.json").read_text())["panels"]
+    found: list[dict[str, Any]] = json.loads((FOLDER / "dashboard.json").read_text())["panels"]
+    return found
 
 
 def queries() -> list[str]:
@@ -150,7 +151,8 @@ def test_prometheus_without_the_operator_scrapes_each_pod_once_and_knows_whose_m
 def scrape_configs() -> list[dict[str, Any]]:
     page = (ROOT / "docs" / "how-to" / "monitoring.md").read_text()
     (block,) = re.findall(r"```yaml\n(rule_files.*?)```", page, re.DOTALL)
-    return yaml.safe_load(block)["scrape_configs"]
+    found: list[dict[str, Any]] = yaml.safe_load(block)["scrape_configs"]
+    return found
 
 
 def ports(pod: dict[str, Any]) -> Iterator[dict[str, str]]:
