@@ -74,12 +74,14 @@ def volume(at: Place, found: Raw) -> Findings:
 def annotations(at: Place, found: Mapping[str, str]) -> Findings:
     """Annotations of pods, some of which were security settings once."""
     for key, value in found.items():
-        if key.startswith(_APPARMOR) and not _is_profile(value):
+        if not is_restricted(key, value):
             yield problems.not_restricted(at.item(key), "use runtime/default or localhost/…")
 
 
-def _is_profile(value: str) -> bool:
-    return value in ("", "runtime/default") or value.startswith("localhost/")
+def is_restricted(key: str, value: str) -> bool:
+    """Whether pods with this annotation keep within the level."""
+    is_profile = value in ("", "runtime/default") or value.startswith("localhost/")
+    return is_profile or not key.startswith(_APPARMOR)
 
 
 def _fields(at: Place, context: Raw, checks: Mapping[str, _Check]) -> Findings:

@@ -1,12 +1,13 @@
 """The infrastructure that a Gateway asks for ("GatewayInfrastructure", GEP-1867).
 
 For whoever makes fleets of Envoys: `infrastructure` is the answer to apply. Labels and annotations
-go on every object and pod, the addresses to the Service. How the fleet is published and runs is set
-by the nearest ContourConfiguration: the one that the Gateway names, that of its class, or that of
-the instance; fields that it may not set keep the values of the others. An EnvoyProxy in its place
-changes only the fields that it sets. In mode `Single` the fleet is the instance's own, so only the
-instance's configuration counts. Elsewhere: parameters that cannot be used (`parameters`), whether
-addresses were assigned (`addresses`).
+go on every object and pod, the addresses to the Service; but not annotations that only the instance
+may set, or that would take pods out of the restricted Pod Security level. How the fleet is
+published and runs is set by the nearest ContourConfiguration: the one that the Gateway names, that
+of its class, or that of the instance; fields that it may not set keep the values of the others. An
+EnvoyProxy in its place changes only the fields that it sets. In mode `Single` the fleet is the
+instance's own, so only the instance's configuration counts. Elsewhere: parameters that cannot be
+used (`parameters`), whether addresses were assigned (`addresses`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,6 +24,7 @@ from crds.workloads import NetworkPublishing, Workload
 from dag import tables
 from dag.configuration import settings
 from dag.engine.view import View, query
+from dag.envoyproxy import restricted
 from dag.envoyproxy.asked import Asked, OwnBootstrap, Shape, applied
 from dag.gateway import addresses, parameters
 from dag.problems import Problem
@@ -61,7 +63,7 @@ def infrastructure(view: View, gateway: NamespacedName) -> Infrastructure | None
     instance, shape = _instance(view), _shape(view, gateway)
     return Infrastructure(
         labels=own.labels,
-        annotations=own.annotations,
+        annotations={key: it for key, it in own.annotations.items() if not _why_left_out(key, it)},
         addresses=addresses.wanted(view, gateway),
         publishing=shape.publishing,
         workload=shape.workload,
@@ -80,8 +82,26 @@ def problems_of(view: View, gateway: NamespacedName) -> Iterator[Problem]:
     at = problems.gateway(gateway).at("infrastructure")
     if not found.is_managed:
         yield problems.infrastructure_not_made(at)
-    elif asked.parameters_ref is not None:
+        return
+    for key, it in asked.annotations.items():
+        if why := _why_left_out(key, it):
+            yield problems.annotation_left_out(at.at("annotations").item(key), why)
+    if asked.parameters_ref is not None:
         yield from _of_parameters(view, at.at("parametersRef"), gateway)
+
+
+def _why_left_out(annotation: str, value: str) -> str:
+    """Why an annotation does not go on the objects of a fleet; empty if it does."""
+    if annotation.startswith(_OURS):
+        return f"only the instance sets annotations that begin with {_OURS}"
+    if not restricted.is_restricted(annotation, value):
+        return "pods stay within the restricted Pod Security level"
+    return ""
+
+
+_OURS = "projectcontour.io/"
+"""The prefix of annotations in which the instance keeps what it needs to manage an object, such as
+the pod template to which a rollout goes back."""
 
 
 def told_of_class(view: View, key: NamespacedName) -> Iterator[Problem]:

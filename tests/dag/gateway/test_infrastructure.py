@@ -64,6 +64,28 @@ def test_labels_annotations_and_addresses_are_for_whoever_makes_the_fleet() -> N
     assert asked(it).addresses == (Address("IPAddress", "192.0.2.1"),)
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("projectcontour.io/last-good-template", "eJw=", "only the instance sets annotations"),
+        (
+            "container.apparmor.security.beta.kubernetes.io/envoy",
+            "unconfined",
+            "pods stay within the restricted Pod Security level",
+        ),
+    ],
+)
+def test_an_annotation_that_would_give_pods_power_is_left_out_and_told(
+    name: str, value: str, why: str
+) -> None:
+    """By the first, a Gateway would say to which pod template a failed rollout goes back."""
+    it = world(EACH + gateway_class() + asking(f"annotations: {{a.example/b: c, {name}: {value}}}"))
+    assert asked(it).annotations == {"a.example/b": "c"}
+    assert status_text.gateway(it)[0] == "Accepted"
+    told = f"spec.infrastructure.annotations[{name}]: has no effect: {why}"
+    assert told in status_text.gateway_messages(it)[0]
+
+
 @pytest.mark.parametrize("managed", [True, False])
 def test_what_is_asked_of_envoys_that_others_make_has_no_effect_and_is_told(managed: bool) -> None:
     left = configuration(f"envoy: {{{LOAD_BALANCER}, managed: false}}")
