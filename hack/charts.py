@@ -77,9 +77,12 @@ def instance() -> str:
     return _HEADING + _template(rendered, switches)
 
 
-def _is_possible(managed: bool, gateways: bool, outer: bool, _: bool, watched: bool) -> bool:
+def _is_possible(
+    managed: bool, gateways: bool, outer: bool, host_ports: bool, watched: bool
+) -> bool:
     """Whether values.schema.json allows a combination."""
-    return (managed or not outer) and not (watched and (gateways or outer))
+    is_fleet_fitting = not (managed and host_ports)
+    return (managed or not outer) and is_fleet_fitting and not (watched and (gateways or outer))
 
 
 def _instance(

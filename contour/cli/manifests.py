@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--suffix", default="", show_default="none",
-    help="Suffix of the names of all objects. Use it to run several instances in one namespace.",
+    help="Suffix of the names of all objects. Use it to run several instances in one namespace. "
+    "At most 30 characters.",
 )  # fmt: skip
 @click.option(
     "--image", default=names.IMAGE, show_default=True,
@@ -34,11 +35,12 @@ if TYPE_CHECKING:
 @click.option(
     "--watch-namespaces", default="", metavar="A,B", show_default="all",
     help="Comma-separated namespaces to watch. The instance then gets Roles there and no "
-    "ClusterRole, and cannot serve Gateways.",
+    "ClusterRole, and cannot serve Gateways. Not with --gateway-fleets or --outer-class.",
 )  # fmt: skip
 @click.option(
     "--host-ports", is_flag=True,
-    help="Bind Envoy to ports 80 and 443 of its nodes. Use it where there is no load balancer.",
+    help="Bind Envoy to ports 80 and 443 of its nodes. Use it where there is no load balancer. "
+    "Not with --managed.",
 )  # fmt: skip
 @click.option(
     "--managed", is_flag=True,
@@ -104,7 +106,9 @@ def _check(flags: Mapping[str, str]) -> None:
                     "letters, digits and -, at most 63 characters"
                 )
     if flags["suffix"] and not _SUFFIX.fullmatch(flags["suffix"]):
-        raise click.UsageError("--suffix: write lower-case letters, digits and -, such as -test")
+        raise click.UsageError(
+            "--suffix: write lower-case letters, digits and -, such as -test, at most 30 characters"
+        )
     for option in ("image", "envoy_image"):
         if not _IMAGE.fullmatch(flags[option]):
             raise click.UsageError(
@@ -112,14 +116,22 @@ def _check(flags: Mapping[str, str]) -> None:
             )
     if flags["outer_class"] and not flags["managed"]:
         raise click.UsageError("--outer-class needs --managed")
-    for option in ("suffix", "watch_namespaces", "host_ports", "outer_class"):
-        if flags["config_path"] and flags[option]:
-            name = option.replace("_", "-")
-            raise click.UsageError(f"--{name} cannot be used with --config-path")
+    for option, other in _NOT_TOGETHER:
+        if flags[option] and flags[other]:
+            names = (f"--{it.replace('_', '-')}" for it in (option, other))
+            raise click.UsageError(" cannot be used with ".join(names))
 
+
+_NOT_TOGETHER = (
+    *((it, "config_path") for it in ("suffix", "watch_namespaces", "host_ports", "outer_class")),
+    ("host_ports", "managed"),
+    ("gateway_fleets", "watch_namespaces"),
+    ("outer_class", "watch_namespaces"),
+)
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_SUFFIX = re.compile(r"[-a-z0-9]{0,40}[a-z0-9]")
+_SUFFIX = re.compile(r"[-a-z0-9]{0,29}[a-z0-9]")
+"""The name of a CronJob has at most 52 characters, that of a Job 63 with version and image."""
 _IMAGE = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9._/:@]*")
 
 

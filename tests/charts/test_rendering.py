@@ -28,8 +28,8 @@ SETTINGS: Settings = {
     "gateways by hand": (["gatewayFleets=true"], ["--gateway-fleets"]),
     "outer class": (["managed=true", "outerClass=true"], ["--managed", "--outer-class"]),
     "everything": (
-        ["managed=true", "gatewayFleets=true", "outerClass=true", "hostPorts=true"],
-        ["--managed", "--gateway-fleets", "--outer-class", "--host-ports"],
+        ["managed=true", "gatewayFleets=true", "outerClass=true"],
+        ["--managed", "--gateway-fleets", "--outer-class"],
     ),
     "host ports": (["hostPorts=true"], ["--host-ports"]),
     "namespaces": (["watchNamespaces={shop,blog}"], ["--watch-namespaces=shop,blog"]),
@@ -95,6 +95,7 @@ def _objects(text: str) -> Objects:
     [
         ["outerClass=true"],
         ["watchNamespaces={a}", "gatewayFleets=true"],
+        ["managed=true", "hostPorts=true"],
         ["watchNamespaces={A}"],
         ["image="],
         ["replicas=3"],
