@@ -2,7 +2,8 @@
 
 Names that users choose are rendered as placeholders, which become references to values. Every
 combination of the switches is rendered, and the condition of an object is the combinations that
-contain it: a chart renders only what `contour manifests` would.
+contain it: a chart renders only what `contour manifests` would, and the ClusterRoles that other
+releases may need, because one release has them for all.
 """
 
 import itertools
@@ -73,8 +74,17 @@ def instance() -> str:
         "(not (empty .Values.watchNamespaces))",
     )  # fmt: skip
     variants = [it for it in itertools.product((False, True), repeat=5) if _is_possible(*it)]
-    rendered = {it: manifests.everything(_instance(*it)) for it in variants}
+    rendered = {it: _documents(_instance(*it)) for it in variants}
     return _HEADING + _template(rendered, switches)
+
+
+def _documents(given: Installation) -> list[Document]:
+    """The objects of an instance, and all ClusterRoles of instances unless it needs none."""
+    found = manifests.everything(given)
+    if given.control_plane.contour.watch_namespaces:
+        return found
+    rest = (it for it in found if it["kind"] != "ClusterRole")
+    return [*manifests.cluster_roles(), *rest]
 
 
 def _is_possible(

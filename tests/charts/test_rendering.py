@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 from contour.cli import main
-from provisioning import names
+from provisioning import manifests, names
 from tests.testbed import helm
 from tests.testbed.processes import ROOT
 
@@ -43,13 +43,21 @@ OF_OPERATOR: Settings = {
     "trusted": (["trustedNamespaces={a,b-*}"], ["--trusted-namespaces=a,b-*"]),
     "nobody trusted": (["trustedNamespaces=[]"], ["--trusted-namespaces="]),
 }
+CLUSTER_ROLES: Objects = {
+    (it["kind"], "", it["metadata"]["name"]): it for it in manifests.cluster_roles()
+}
+"""The ClusterRoles of all instances, which one release has for the others."""
 
 
 @pytest.mark.parametrize("name", SETTINGS)
 @pytest.mark.parametrize("namespace", ["projectcontour", "123"])
 def test_an_instance_is_that_of_the_command(tmp_path: Path, name: str, namespace: str) -> None:
     values, options = SETTINGS[name]
-    assert rendered(tmp_path, "contour", namespace, values) == printed(namespace, options)
+    found = rendered(tmp_path, "contour", namespace, values)
+    wanted = printed(namespace, options)
+    if not any("watchNamespaces" in it for it in values):
+        wanted |= CLUSTER_ROLES
+    assert found == wanted
 
 
 @pytest.mark.parametrize("name", OF_OPERATOR)
@@ -116,11 +124,16 @@ def test_the_configuration_can_be_given(tmp_path: Path) -> None:
     assert written == {"envoy": {"logging": {"accessLogFormat": "json"}}}
 
 
-def test_cluster_roles_can_be_left_to_another_release(tmp_path: Path) -> None:
-    found = rendered(tmp_path, "contour", "a", ["clusterRoles=false"])
-    assert {it[0] for it in rendered(tmp_path, "contour", "a", [])} - {it[0] for it in found} == {
-        "ClusterRole"
-    }
+@pytest.mark.parametrize("name", SETTINGS)
+def test_cluster_roles_can_be_left_to_another_release(tmp_path: Path, name: str) -> None:
+    """Whatever the settings of the release that has them, nothing is bound to one that is not
+    there."""
+    values = [*SETTINGS[name][0], "clusterRoles=false"]
+    found = rendered(tmp_path, "contour", "a", values)
+    assert not any(kind == "ClusterRole" for kind, *_ in found)
+    bound = {it["roleRef"]["name"] for it in found.values() if it["kind"] == "ClusterRoleBinding"}
+    other = rendered(tmp_path, "contour", "b", [])
+    assert bound <= {name for kind, _, name in other if kind == "ClusterRole"}
 
 
 @pytest.mark.parametrize("chart", ["contour", "contour-operator"])
