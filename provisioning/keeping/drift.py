@@ -191,7 +191,9 @@ def _is_same(field: str, wanted: object, found: object) -> bool:
     if wanted == found:
         return type(wanted) is type(found)
     if found is None:
-        return wanted in ("", [], {})  # what is empty is left out
+        # What is empty is left out; of the flags that users may write, only this one, if it is
+        # false: others mean something else if they are absent.
+        return wanted in ("", [], {}) or (wanted is False and field.endswith(".readOnly"))
     if _AMOUNTS.search(field):
         amount = _amount(wanted)
         return amount is not None and amount == _amount(found)

@@ -134,6 +134,26 @@ def test_defaults_and_what_the_cluster_assigns_are_no_difference(wanted: Raw, fo
 
 
 @pytest.mark.parametrize(
+    ("path", "wanted", "found", "told"),
+    [
+        ("containers.0.volumeMounts", [{"name": "v", "readOnly": False}], [{"name": "v"}], ()),
+        ("volumes.0.persistentVolumeClaim", {"readOnly": False}, {}, ()),
+        (
+            "containers.0.securityContext",
+            {"allowPrivilegeEscalation": False},
+            {},
+            (f"{POD}.containers[envoy].securityContext.allowPrivilegeEscalation",),
+        ),
+    ],
+)
+def test_a_false_flag_may_be_absent_only_where_the_api_server_leaves_it_out(
+    path: str, wanted: object, found: object, told: tuple[str, ...]
+) -> None:
+    pair = edited(WORKLOAD, f"{POD}.{path}", wanted), edited(RUNNING, f"{POD}.{path}", found)
+    assert drift.differences(*pair) == told
+
+
+@pytest.mark.parametrize(
     ("found", "path", "value", "told"),
     [
         (SERVED, "spec.ports.0.port", 8123, "spec.ports[http].port"),
