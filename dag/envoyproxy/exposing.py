@@ -1,6 +1,7 @@
 """The Service in front of Envoys by an EnvoyProxy, in either of its two spellings."""
 
 import ipaddress
+import re
 from collections.abc import Callable, Iterator, Mapping
 
 from crds.envoygateway.envoyproxy import EnvoyProxySpec, EnvoyService
@@ -78,9 +79,13 @@ def _errors(at: Place, given: EnvoyService) -> Iterator[Problem]:
         text = f"{given.load_balancer_ip[:60]!r} is no IP address"
         yield problems.invalid_value(at.at("loadBalancerIP"), text)
     for index, it in enumerate(given.load_balancer_source_ranges):
-        if not _is(ipaddress.ip_network, it):
-            text = f"{it[:60]!r} is no range of addresses"
+        if not (_RANGE.fullmatch(it) and _is(ipaddress.ip_network, it)):
+            text = f"{it[:60]!r} is no range of addresses, such as 192.0.2.0/24"
             yield problems.invalid_value(at.at("loadBalancerSourceRanges", index), text)
+
+
+_RANGE = re.compile(r"[0-9a-fA-F.:]+/[0-9]+")
+"""The API server takes only an address and the length of a prefix, as in 192.0.2.0/24."""
 
 
 def _is(reader: Callable[[str], object], text: str) -> bool:

@@ -58,9 +58,12 @@ def mount(path: str, name: str = "v") -> str:
             kubernetes("envoyService: {type: NodePort, loadBalancerIP: 192.0.2.1}"),
             f"{K}.envoyService.loadBalancerIP",
         ),
-        (
-            kubernetes("envoyService: {loadBalancerSourceRanges: [192.0.2.1/8]}"),
-            f"{K}.envoyService.loadBalancerSourceRanges[0]",
+        *(
+            (
+                kubernetes(f"envoyService: {{loadBalancerSourceRanges: ['{it}']}}"),
+                f"{K}.envoyService.loadBalancerSourceRanges[0]",
+            )
+            for it in ("192.0.2.1/8", "192.0.2.1", "10.0.0.0/255.0.0.0", "fe80::%1/64")
         ),
         (kubernetes("envoyService: {labels: {app: x}}"), f"{K}.envoyService.labels[app]"),
         (
