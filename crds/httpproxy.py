@@ -137,7 +137,8 @@ class Route:
     virtual host. With an invalid range the route answers 503."""
     max_request_bytes: PositiveUint32 | None = None
     """The largest body of a request, in bytes; a larger one is answered with 413. The default is
-    the limit of the virtual host. Bodies are buffered. Upstream Contour does not have this
+    the limit of the virtual host. A service gets a body once it is complete, so calls by gRPC whose
+    clients stream wait until these have sent everything. Upstream Contour does not have this
     field."""
     error_pages: tuple[ErrorPage, ...] = ()
     """Pages that replace error responses of this route, instead of those of the virtual host.

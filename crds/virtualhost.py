@@ -152,7 +152,8 @@ class VirtualHost:
     answers 503."""
     max_request_bytes: PositiveUint32 | None = None
     """The largest body of a request, in bytes; a larger one is answered with 413. By default there
-    is no limit. Bodies are buffered. Upstream Contour does not have this field."""
+    is no limit. A service gets a body once it is complete, so calls by gRPC whose clients stream
+    wait until these have sent everything. Upstream Contour does not have this field."""
     error_pages: tuple[ErrorPage, ...] = ()
     """Pages that replace error responses of Envoy and of the backends. By default none are
     replaced. Upstream Contour does not have this field."""

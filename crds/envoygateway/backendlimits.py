@@ -69,8 +69,7 @@ class CircuitBreaker:
 
 @model
 class RequestBuffer:
-    """Whole bodies of requests are read before a backend gets any of it. The routes take no
-    WebSockets then: those have no end."""
+    """Whole bodies of requests are read before a backend gets any of it."""
 
     limit: Amount
     """The bytes that a body may have, such as `64Ki`; larger ones are answered 413."""

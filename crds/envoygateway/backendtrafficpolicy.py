@@ -237,7 +237,8 @@ class BackendTrafficPolicySpec(PolicyTargets):
     rate_limit: PolicyRateLimit | None = None
     """How many requests may pass; further ones are answered 429."""
     request_buffer: RequestBuffer | None = None
-    """Whole bodies of requests are read before a backend gets any of it."""
+    """Whole bodies of requests are read before a backend gets any of it. So the routes take no
+    WebSockets, and calls by gRPC whose clients stream wait until these have sent everything."""
     response_override: tuple[ResponseOverride, ...] = ()
     """What clients get in place of some answers."""
     http_upgrade: tuple[HTTPUpgrade, ...] = Field(default=(), validation_alias="httpUpgrade")

@@ -1,9 +1,10 @@
 """The status of a BackendTrafficPolicy, with problems of the routes and backends that it is for.
 
 Some of its fields have no effect there: streams have no requests, and a backend that does not speak
-HTTP/2 cannot have gRPC health checks. A global limit closes rules that Envoy answers itself. Each
-route yields the policies that are concerned, so one that comes or goes wakes only its own. Envoy
-Gateway 1.9 ignores all of this silently. Elsewhere: rules that are not served (`unservedrules`).
+HTTP/2 cannot have gRPC health checks. A global limit closes rules that Envoy answers itself, and
+what Envoy reads whole cannot be a conversation. Each route yields the policies that are concerned,
+so one that comes or goes wakes only its own. Envoy Gateway 1.9 ignores all of this silently.
+Elsewhere: rules that are not served (`unservedrules`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +17,7 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.records import replace
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
-from dag.gateway import attachment, conditions, routes, unservedrules
+from dag.gateway import attachment, backends, conditions, routes, unservedrules
 from dag.gateway.envoypolicies import (
     policymerging,
     policytargets,
@@ -38,8 +39,9 @@ class Idle(NamedTuple):
     """A route on which a part of a policy has no effect, or only closes a rule."""
 
     route: ObjectRef
-    why: Literal["stream", "unasked", "uncounted"]
-    """The route has no requests; a backend cannot have gRPC checks; an answer is not counted."""
+    why: Literal["stream", "unasked", "uncounted", "called", "upgraded"]
+    """The route has no requests; a backend cannot have gRPC checks; an answer is not counted; its
+    gRPC calls are read whole; a backend speaks WebSockets, which cannot be."""
 
 
 Found = frozenset[tuple[NamespacedName, Idle]]
@@ -56,7 +58,7 @@ def idle(view: View, route: ObjectRef) -> Found:
         return frozenset(_of_stream(view, route, parents))
     own = {it.senior.key for it in claims}
     keys = (key for policy in (*own, None) for _, key in _keys(view, policy, parents))
-    if not any(view.count(it, key) > 0 for key in keys for it in (BY_GRPC, LIMITING)):
+    if not any(view.count(it, key) > 0 for key in keys for it in (BY_GRPC, LIMITING, BUFFERING)):
         return frozenset()
     return frozenset(_of_requests(view, route, parents))
 
@@ -118,6 +120,16 @@ def _of_requests(
                 yield policy, Idle(route, "unasked")
             if trafficpolicies.is_uncounted(it.action, traffic.policies.limits):
                 yield policy, Idle(route, "uncounted")
+            if traffic.policies.body_limit is not None and isinstance(it.action, nodes.Forward):
+                yield from ((policy, idle) for idle in _read_whole(view, route, it.action))
+
+
+def _read_whole(view: View, route: ObjectRef, action: nodes.Forward) -> Iterator[Idle]:
+    """What is lost on a route because Envoy reads each request to its end."""
+    if route.kind == "GRPCRoute":
+        yield Idle(route, "called")
+    if any(backends.is_for_websockets(view, it.cluster) for it in action.backends):
+        yield Idle(route, "upgraded")
 
 
 def _has_unasked(action: nodes.Action, found: trafficpolicies.Traffic) -> bool:
@@ -165,6 +177,9 @@ def _told(view: View, key: NamespacedName) -> Iterator[Problem]:
         yield complaints.not_asked_by_grpc(at, f"backends of {unasked}")
     if uncounted := _named(view.bucket(UNCOUNTED, key)):
         yield complaints.closes_answers(own.at("rateLimit").at("global"), uncounted)
+    for whose, tell in ((CALLED, complaints.calls_read_whole), (UPGRADED, complaints.no_upgrades)):
+        if names := _named(view.bucket(whose, key)):
+            yield tell(own.at("requestBuffer"), names)
 
 
 def _named(found: Iterable[ObjectRef]) -> str:
@@ -257,12 +272,26 @@ def _uncounted(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, Obj
     return ((policy, it.route) for policy, it in found if it.why == "uncounted")
 
 
+def _called(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, ObjectRef]]:
+    return ((policy, it.route) for policy, it in found if it.why == "called")
+
+
+def _upgraded(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, ObjectRef]]:
+    return ((policy, it.route) for policy, it in found if it.why == "upgraded")
+
+
 STREAMED: Index[NamespacedName, str] = Index("kinds of streams of each policy", idle, _streamed)
 UNASKED: Index[NamespacedName, ObjectRef] = Index(
     "routes whose backends a policy cannot ask by gRPC", idle, _unasked
 )
 UNCOUNTED: Index[NamespacedName, ObjectRef] = Index(
     "routes with answers that a policy cannot limit", idle, _uncounted
+)
+CALLED: Index[NamespacedName, ObjectRef] = Index(
+    "routes whose gRPC calls a policy has read whole", idle, _called
+)
+UPGRADED: Index[NamespacedName, ObjectRef] = Index(
+    "routes whose WebSockets a policy rules out", idle, _upgraded
 )
 
 
@@ -291,5 +320,17 @@ LIMITING: Index[NamespacedName, None] = Index(
 """Like BY_GRPC, an index so that other changes of a policy do not wake its routes for its
 status."""
 
-INDEXES = (STREAMED, UNASKED, UNCOUNTED, BY_GRPC, LIMITING)
+
+def _buffering(
+    key: NamespacedName, found: Meaning[trafficpolicies.Traffic]
+) -> Iterator[tuple[NamespacedName, None]]:
+    if found.effect.policies.body_limit is not None:
+        yield key, None
+
+
+BUFFERING: Index[NamespacedName, None] = Index(
+    "policies by which requests are read whole", _EFFECTS.meaning, _buffering
+)
+
+INDEXES = (STREAMED, UNASKED, UNCOUNTED, CALLED, UPGRADED, BY_GRPC, LIMITING, BUFFERING)
 KEPT = routes.kept(idle)

@@ -188,6 +188,19 @@ def closes_answers(field: Place, routes: str) -> Problem:
     return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
+def calls_read_whole(field: Place, routes: str) -> Problem:
+    """A limit on bodies for which Envoy reads the requests of gRPC calls to their end."""
+    why = f"has Envoy read each request whole, so calls to {routes} whose clients stream wait"
+    text = f"{why} until these have sent everything"
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, text)
+
+
+def no_upgrades(field: Place, routes: str) -> Problem:
+    """A limit on bodies for which Envoy reads requests to their end, before WebSockets."""
+    why = f"has Envoy read each request whole, so {routes} takes no WebSockets, which have no end"
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
+
+
 def guarded_twice(route: Place, policy: ObjectRef, what: str) -> Problem:
     """A rule with the same guard by a filter and by a policy, of which only one is possible."""
     why = f"answers an error, because it has {what} by a filter and by {policy}"

@@ -779,6 +779,28 @@ def test_a_route_whose_requests_are_read_whole_takes_no_websockets() -> None:
     assert not forward(it).websockets
 
 
+@pytest.mark.parametrize("target", [ROUTE, GATEWAY], ids=["route", "gateway"])
+@pytest.mark.parametrize(
+    ("kind", "protocol", "words"),
+    [
+        ("HTTPRoute", "http", "the policy applies"),
+        ("HTTPRoute", "kubernetes.io/ws", "so HTTPRoute default/r takes no WebSockets"),
+        ("GRPCRoute", "http", "calls to GRPCRoute default/r whose clients stream"),
+    ],
+)
+def test_conversations_on_a_route_whose_requests_are_read_whole_are_told(
+    kind: str, protocol: str, words: str, target: str
+) -> None:
+    speaks = GIVEN.replace("port: 80}", f"port: 80, appProtocol: {protocol}}}")
+    made = route("r").replace("HTTPRoute", kind)
+    buffered = policy("p", "requestBuffer: {limit: 1Ki}", target.replace("HTTPRoute", kind))
+    it = world(speaks + made + buffered)
+    assert words in message(it, "p")
+    assert ("spec.requestBuffer" in message(it, "p")) is (words != "the policy applies")
+    apply(it, policy("p", "retry: {}", target.replace("HTTPRoute", kind)))
+    assert message(it, "p") == "True/Accepted: the policy applies"
+
+
 MET = [
     HASHING % "Header, header: {name: a}",
     HASHING % "SourceIP",
