@@ -113,7 +113,8 @@ class AuthorizationServer:
     """If true, requests are allowed when the service cannot be reached or returns an error. By
     default they are answered with 403."""
     with_request_body: AuthorizationServerBufferSettings | None = None
-    """The service also gets the beginning of the request body. By default it gets no body."""
+    """The service also gets the beginning of the request body. By default it gets no body. It is
+    asked once that part has arrived, so calls by gRPC whose clients stream wait for it."""
     service_type: Literal["http", "grpc"] = "grpc"
     """The protocol by which the service is asked: Envoy's gRPC authorization API, or plain HTTP.
     The default is `grpc`."""

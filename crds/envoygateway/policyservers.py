@@ -125,7 +125,9 @@ class ExternalAuthorization:
     """The headers of requests that the server gets. Without any, one that speaks gRPC gets all, one
     that speaks HTTP gets Host, Method, Path, Content-Length and Authorization."""
     body_to_ext_auth: ForwardedBody | None = None
-    """How much of the body of a request the server gets; nothing if absent."""
+    """How much of the body of a request the server gets; nothing if absent. It is asked when the
+    body is complete, so calls by gRPC whose clients stream wait until these have sent
+    everything."""
     fail_open: Flag = False
     """Whether requests pass if the server cannot be asked. The default is `false`: they are
     answered 403."""

@@ -20,6 +20,7 @@ from dag.gateway.rules import Rules
 from dag.gateway.servedlisteners import ServedListener
 from dag.problems import Problem
 from dag.problems import policies as complaints
+from dag.problems.places import Place
 
 
 def of_listener(view: View, owner: ServedListener) -> Guard | None:
@@ -85,16 +86,35 @@ def _holding(view: View, route: nodes.Route, guard: Guard | None) -> Guard | Non
 
 
 def problems_of(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Problem]:
-    """The rules of a route that are closed at listeners of a parent, because a filter has the same
-    guard as the policy and only one is possible."""
+    """The rules of a route that their policies close at listeners of a parent, because a filter has
+    the same guard and only one is possible; and those whose calls wait for a whole body."""
     owners = {it.holder: None for it in parent.sections}
     served = (it for holder in owners for it in view.ask(servedlisteners.served, holder))
     guards = {of_listener(view, it) for it in served if it.section in parent.sections}
     found = {
-        complaints.guarded_twice(rules.place(ref, route), holding.policy, both)
+        problem
         for route in rules.routes
         for guard in guards
-        if (holding := _holding(view, route, guard)) is not None
-        and (both := securityguards.twice(holding, route.policies))
+        for problem in _problems(view, rules.place(ref, route), route, guard)
     }
     yield from sorted(found, key=str)
+
+
+def _problems(view: View, at: Place, route: nodes.Route, guard: Guard | None) -> Iterator[Problem]:
+    """What is told of a rule of a route at one listener."""
+    holding = _holding(view, route, guard)
+    if holding is not None and (both := securityguards.twice(holding, route.policies)):
+        yield complaints.guarded_twice(at, holding.policy, both)
+    if route.origin.kind == "GRPCRoute" and (policy := _reading_bodies(view, route, guard)):
+        yield complaints.calls_wait(at, policy)
+
+
+def _reading_bodies(view: View, route: nodes.Route, guard: Guard | None) -> ObjectRef | None:
+    """The policy whose server gets bodies of a route's requests at a listener."""
+    made = guarded(view, route, guard)
+    if not isinstance(made.action, nodes.Forward) or made.policies is None:
+        return None
+    asked = made.policies.authorization
+    if not isinstance(asked, nodes.Authorization) or asked.body is None:
+        return None
+    return next((it for it in made.attached if it.kind == securitypolicies.KIND), None)

@@ -195,6 +195,13 @@ def calls_read_whole(field: Place, routes: str) -> Problem:
     return field.warning(ConditionType.Accepted, Gateway.Accepted, text)
 
 
+def calls_wait(route: Place, policy: ObjectRef) -> Problem:
+    """A rule for gRPC calls whose bodies go to the authorization server of a policy."""
+    why = "calls whose clients stream wait until these have sent everything, because"
+    text = f"{why} {policy} sends bodies to a server (bodyToExtAuth)"
+    return route.warning(ConditionType.Accepted, Gateway.Accepted, text)
+
+
 def no_upgrades(field: Place, routes: str) -> Problem:
     """A limit on bodies for which Envoy reads requests to their end, before WebSockets."""
     why = f"has Envoy read each request whole, so {routes} takes no WebSockets, which have no end"

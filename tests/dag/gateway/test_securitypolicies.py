@@ -304,8 +304,8 @@ ANSWERS = (
 )
 
 
-def route_message(engine: Engine) -> str:
-    found = engine.answer(STATUSES["HTTPRoute"], key("r"))
+def route_message(engine: Engine, kind: str = "HTTPRoute") -> str:
+    found = engine.answer(STATUSES[kind], key("r"))
     assert isinstance(found, RouteStatus)
     return found.parents[0].conditions[0].message
 
@@ -329,6 +329,19 @@ def test_guards_of_filters_and_of_a_policy_do_not_replace_one_another() -> None:
     assert found.policies is not None
     assert isinstance(found.policies.authorization, nodes.Authorization)
     assert found.policies.access is not None
+
+
+@pytest.mark.parametrize("target", [ROUTE, GATEWAY], ids=["route", "gateway"])
+@pytest.mark.parametrize("kind", ["HTTPRoute", "GRPCRoute"])
+def test_calls_that_wait_for_a_whole_body_are_told(kind: str, target: str) -> None:
+    named = target.replace("HTTPRoute", kind)
+    asked = "extAuth: {%sgrpc: {backendRefs: [{name: s2, port: 80}]}}"
+    body = policy("a", asked % "bodyToExtAuth: {maxRequestBytes: 10}, ", named)
+    it = world(GIVEN + route("r").replace("HTTPRoute", kind) + body)
+    words = "spec.rules[0]: calls whose clients stream wait until these have sent everything"
+    assert (words in route_message(it, kind)) is (kind == "GRPCRoute")
+    apply(it, policy("a", asked % "", named))
+    assert route_message(it, kind) == "the route is attached"
 
 
 def test_not_every_header_can_be_read_with_credentials() -> None:
