@@ -87,7 +87,7 @@ def _holding(view: View, route: nodes.Route, guard: Guard | None) -> Guard | Non
 
 def problems_of(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Problem]:
     """The rules of a route that their policies close at listeners of a parent, because a filter has
-    the same guard and only one is possible; and those whose calls wait for a whole body."""
+    the same guard and only one is possible; and those for calls that it refuses or delays."""
     owners = {it.holder: None for it in parent.sections}
     served = (it for holder in owners for it in view.ask(servedlisteners.served, holder))
     guards = {of_listener(view, it) for it in served if it.section in parent.sections}
@@ -105,16 +105,19 @@ def _problems(view: View, at: Place, route: nodes.Route, guard: Guard | None) ->
     holding = _holding(view, route, guard)
     if holding is not None and (both := securityguards.twice(holding, route.policies)):
         yield complaints.guarded_twice(at, holding.policy, both)
-    if route.origin.kind == "GRPCRoute" and (policy := _reading_bodies(view, route, guard)):
+    if route.origin.kind == "GRPCRoute":
+        yield from _of_calls(at, guarded(view, route, guard))
+
+
+def _of_calls(at: Place, route: nodes.Route) -> Iterator[Problem]:
+    """The guards of a route by a policy that refuse gRPC calls, or let them wait."""
+    policy = next((it for it in route.attached if it.kind == securitypolicies.KIND), None)
+    found = route.policies
+    if policy is None or found is None or not isinstance(route.action, nodes.Forward):
+        return
+    if isinstance(found.csrf, nodes.Csrf) and found.csrf.enforced:
+        yield complaints.calls_without_origin(at, policy)
+    if found.login is not None and not found.login.passed:
+        yield complaints.calls_without_login(at, policy)
+    if isinstance(found.authorization, nodes.Authorization) and found.authorization.body:
         yield complaints.calls_wait(at, policy)
-
-
-def _reading_bodies(view: View, route: nodes.Route, guard: Guard | None) -> ObjectRef | None:
-    """The policy whose server gets bodies of a route's requests at a listener."""
-    made = guarded(view, route, guard)
-    if not isinstance(made.action, nodes.Forward) or made.policies is None:
-        return None
-    asked = made.policies.authorization
-    if not isinstance(asked, nodes.Authorization) or asked.body is None:
-        return None
-    return next((it for it in made.attached if it.kind == securitypolicies.KIND), None)

@@ -202,6 +202,20 @@ def calls_wait(route: Place, policy: ObjectRef) -> Problem:
     return route.warning(ConditionType.Accepted, Gateway.Accepted, text)
 
 
+def calls_without_origin(route: Place, policy: ObjectRef) -> Problem:
+    """A rule for gRPC calls that have to come from pages."""
+    why = f"calls without the header origin or referer are answered 403, because {policy} has csrf;"
+    text = f"{why} only browsers send these"
+    return route.warning(ConditionType.Accepted, Gateway.Accepted, text)
+
+
+def calls_without_login(route: Place, policy: ObjectRef) -> Problem:
+    """A rule for gRPC calls whose users have to log in."""
+    why = f"calls without the cookies of a login are redirected or refused, because {policy} has"
+    text = f"{why} oidc, and no header with a token passes instead; only browsers log in"
+    return route.warning(ConditionType.Accepted, Gateway.Accepted, text)
+
+
 def no_upgrades(field: Place, routes: str) -> Problem:
     """A limit on bodies for which Envoy reads requests to their end, before WebSockets."""
     why = f"has Envoy read each request whole, so {routes} takes no WebSockets, which have no end"

@@ -14,9 +14,11 @@ from tests.dag.gateway.manifests import route
 from tests.dag.gateway.test_securitypolicies import (
     GIVEN,
     INVALID,
+    ROUTE,
     applied,
     message,
     policy,
+    route_message,
     served,
     told,
 )
@@ -209,6 +211,18 @@ def test_requests_pass_with_a_token_only_where_every_token_is_verified() -> None
     both = login(passThroughAuthHeader=True, forwardIDToken={"header": "x-token"})
     it = guarded(f"{both}, {TOKENS % ('', own)}")
     assert "spec.oidc.forwardIDToken.header: is a header of" in message(it, "a")
+
+
+def test_calls_that_cannot_log_in_are_told() -> None:
+    target = ROUTE.replace("HTTPRoute", "GRPCRoute")
+    given = GIVEN + route("r").replace("HTTPRoute", "GRPCRoute") + secret()
+    it = world(given + policy("a", login(), target))
+    words = "spec.rules[0]: calls without the cookies of a login are redirected or refused"
+    assert words in route_message(it, "GRPCRoute")
+    passing = f"{login(passThroughAuthHeader=True)}, {TOKENS % ('', '')}"
+    apply(it, policy("a", passing, target))
+    assert message(it, "a") == "the policy applies"
+    assert route_message(it, "GRPCRoute") == "the route is attached"
 
 
 def test_a_new_secret_changes_no_route_and_every_key() -> None:

@@ -331,17 +331,27 @@ def test_guards_of_filters_and_of_a_policy_do_not_replace_one_another() -> None:
     assert found.policies.access is not None
 
 
+ASKED = "extAuth: {%sgrpc: {backendRefs: [{name: s2, port: 80}]}}"
+SHADOWED = "csrf: {shadowFraction: {numerator: 1, denominator: 1}}"
+OF_CALLS = [
+    (ASKED % "bodyToExtAuth: {maxRequestBytes: 10}, ",
+     "spec.rules[0]: calls whose clients stream wait until these have sent everything"),
+    ("csrf: {}", "spec.rules[0]: calls without the header origin or referer are answered 403"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize("target", [ROUTE, GATEWAY], ids=["route", "gateway"])
 @pytest.mark.parametrize("kind", ["HTTPRoute", "GRPCRoute"])
-def test_calls_that_wait_for_a_whole_body_are_told(kind: str, target: str) -> None:
+@pytest.mark.parametrize(("spec", "words"), OF_CALLS)
+def test_guards_that_refuse_calls_or_let_them_wait_are_told(
+    spec: str, words: str, kind: str, target: str
+) -> None:
     named = target.replace("HTTPRoute", kind)
-    asked = "extAuth: {%sgrpc: {backendRefs: [{name: s2, port: 80}]}}"
-    body = policy("a", asked % "bodyToExtAuth: {maxRequestBytes: 10}, ", named)
-    it = world(GIVEN + route("r").replace("HTTPRoute", kind) + body)
-    words = "spec.rules[0]: calls whose clients stream wait until these have sent everything"
+    it = world(GIVEN + route("r").replace("HTTPRoute", kind) + policy("a", spec, named))
     assert (words in route_message(it, kind)) is (kind == "GRPCRoute")
-    apply(it, policy("a", asked % "", named))
-    assert route_message(it, kind) == "the route is attached"
+    for silent in (ASKED % "", SHADOWED):
+        apply(it, policy("a", silent, named))
+        assert route_message(it, kind) == "the route is attached"
 
 
 def test_not_every_header_can_be_read_with_credentials() -> None:
