@@ -6,6 +6,10 @@ Elsewhere: which policy is for which route (`policytargets`), how it becomes par
 (`securityguards`).
 """
 
+from collections.abc import Iterator
+
+from crds.envoygateway.policycredentials import KeySources
+from crds.envoygateway.policytokens import TokenSources
 from crds.envoygateway.securitypolicy import PolicyCORS, PolicyCSRF, SecurityPolicySpec
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass, replace
@@ -22,7 +26,7 @@ from dag.gateway.envoypolicies import (
 )
 from dag.gateway.envoypolicies.policyancestors import Ancestry
 from dag.gateway.envoypolicies.policyeffects import Effects
-from dag.problems import Refused, anywhere
+from dag.problems import Problem, Refused, anywhere
 from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place
 from dag.values import durations
@@ -71,6 +75,7 @@ def _policies(view: View, spec: SecurityPolicySpec, own: Place) -> Findings[node
         if spec.csrf is not None:
             made = replace(made, csrf=_csrf(spec.csrf))
         if spec.api_key_auth is not None or spec.basic_auth is not None:
+            yield from _twice_in_one_header(spec, own)
             shown = yield from securitycredentials.required(view, own, spec)
             made = replace(made, authentication=shown)
         if spec.oidc is not None:
@@ -91,6 +96,35 @@ def _policies(view: View, spec: SecurityPolicySpec, own: Place) -> Findings[node
         yield refused.problem
         return None
     return made
+
+
+_PASSWORDS = "authorization"
+"""The header in which requests have passwords, and their tokens by default."""
+
+
+def _twice_in_one_header(spec: SecurityPolicySpec, own: Place) -> Iterator[Problem]:
+    """Tells of keys and tokens that requests would need where they have a password."""
+    if spec.basic_auth is None:
+        return
+    keys, tokens = spec.api_key_auth, spec.jwt
+    if keys is not None and all(_is_of_passwords(it) for it in keys.extract_from):
+        yield _in_one_header(own.at("apiKeyAuth"))
+    # A login may write the token into the header, after the password has been read.
+    if tokens is None or tokens.optional or tokens.fail_open or spec.oidc is not None:
+        return
+    if all(it.extract_from is None or _is_of_passwords(it.extract_from) for it in tokens.providers):
+        yield _in_one_header(own.at("jwt"))
+
+
+def _is_of_passwords(found: KeySources | TokenSources) -> bool:
+    """Whether something is looked for in that header, or by default, and nowhere else."""
+    names = {it if isinstance(it, str) else it.name for it in found.headers}
+    return not (found.cookies or found.params) and {it.lower() for it in names} <= {_PASSWORDS}
+
+
+def _in_one_header(at: Place) -> Problem:
+    text = "in which basicAuth wants a password: let extractFrom name another place"
+    return complaints.policy_remark(at, f"cannot be met by the header {_PASSWORDS}, {text}")
 
 
 def _cors(written: PolicyCORS, at: Place) -> Findings[nodes.Cors]:

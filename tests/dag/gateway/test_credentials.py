@@ -226,3 +226,29 @@ def test_a_secret_of_another_namespace_needs_a_grant() -> None:
     assert applied(it) == ["a"]
     delete(it, "ReferenceGrant", "other/g")
     assert applied(it) == ["a 500"]
+
+
+TOKENS = (
+    "jwt: {%s providers: [{name: p, %s localJWKS: {type: Inline, inline: "
+    '\'{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}\'}}]}'
+)
+OF_HEADER = "extractFrom: {headers: [{name: Authorization, valuePrefix: Own}]},"
+IN_ONE_HEADER = [
+    (TOKENS % ("", ""), "spec.jwt: cannot be met by the header authorization"),
+    (TOKENS % ("", OF_HEADER), "spec.jwt: cannot be met by the header authorization"),
+    (TOKENS % ("", OF_HEADER.replace("Authorization", "X-Token")), ""),
+    (TOKENS % ("", "extractFrom: {cookies: [c]},"), ""),
+    (TOKENS % ("optional: true,", ""), ""),
+    (keyed(sources="{headers: [Authorization]}"), "spec.apiKeyAuth: cannot be met by the header"),
+    (keyed(sources="{headers: [Authorization]}, {params: [k]}"), ""),
+]
+
+
+@pytest.mark.parametrize(("spec", "words"), IN_ONE_HEADER)
+def test_what_a_request_would_need_in_place_of_its_password_is_told(spec: str, words: str) -> None:
+    given = GIVEN + route("r") + KEYS + users(f"me:{sha('secret')}")
+    it = world(given + policy("a", f"{BASIC}, {spec}"))
+    assert words in message(it, "a")
+    assert (message(it, "a") == "the policy applies") is (not words)
+    apply(it, policy("a", spec))
+    assert message(it, "a") == "the policy applies"
