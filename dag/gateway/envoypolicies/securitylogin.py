@@ -125,6 +125,9 @@ def required(view: View, own: Place, spec: SecurityPolicySpec) -> Findings[nodes
     callback = _callback(at.at("redirectURL"), written.redirect_url or REDIRECT)
     endpoints = yield from loginprovider.endpoints(view, at.at("provider"), written.provider)
     config = written.cookie_config
+    if written.forward_id_token is not None and written.pass_through_auth_header:
+        text = "requests that passThroughAuthHeader spares a login keep what clients send in it"
+        yield complaints.policy_remark(at.at("forwardIDToken").at("header"), text)
     return nodes.Login(
         source=ObjectRef(KIND, *key),
         client_id=written.client_id or _referred(view, key),

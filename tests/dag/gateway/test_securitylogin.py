@@ -211,6 +211,9 @@ def test_requests_pass_with_a_token_only_where_every_token_is_verified() -> None
     both = login(passThroughAuthHeader=True, forwardIDToken={"header": "x-token"})
     it = guarded(f"{both}, {TOKENS % ('', own)}")
     assert "spec.oidc.forwardIDToken.header: is a header of" in message(it, "a")
+    both = login(passThroughAuthHeader=True, forwardIDToken={"header": "x-id"})
+    it = guarded(f"{both}, {TOKENS % ('', own)}")
+    assert "spec.oidc.forwardIDToken.header: requests that passThroughAuth" in message(it, "a")
 
 
 def test_calls_that_cannot_log_in_are_told() -> None:
