@@ -136,10 +136,10 @@ class Route:
     """Clients with one of these addresses are answered with 403. It replaces the lists of the
     virtual host. With an invalid range the route answers 503."""
     max_request_bytes: PositiveUint32 | None = None
-    """The largest body of a request, in bytes; a larger one is answered with 413. The default is
-    the limit of the virtual host. A service gets a body once it is complete, so calls by gRPC whose
-    clients stream wait until these have sent everything. Upstream Contour does not have this
-    field."""
+    """The largest body of a request, in bytes; a larger one is answered with 413, unless it
+    comes in one frame of HTTP/2 (at most 16 KiB). The default is the limit of the virtual host.
+    A service gets a body once it is complete, so calls by gRPC whose clients stream wait until
+    these have sent everything. Upstream Contour does not have this field."""
     error_pages: tuple[ErrorPage, ...] = ()
     """Pages that replace error responses of this route, instead of those of the virtual host.
     Upstream Contour does not have this field."""

@@ -151,9 +151,10 @@ class VirtualHost:
     """Clients with one of these addresses are answered with 403. With an invalid range the host
     answers 503."""
     max_request_bytes: PositiveUint32 | None = None
-    """The largest body of a request, in bytes; a larger one is answered with 413. By default there
-    is no limit. A service gets a body once it is complete, so calls by gRPC whose clients stream
-    wait until these have sent everything. Upstream Contour does not have this field."""
+    """The largest body of a request, in bytes; a larger one is answered with 413, unless it
+    comes in one frame of HTTP/2 (at most 16 KiB). By default there is no limit. A service gets
+    a body once it is complete, so calls by gRPC whose clients stream wait until these have sent
+    everything. Upstream Contour does not have this field."""
     error_pages: tuple[ErrorPage, ...] = ()
     """Pages that replace error responses of Envoy and of the backends. By default none are
     replaced. Upstream Contour does not have this field."""

@@ -164,6 +164,9 @@ SLOTS = (
     Slot(ratelimits.LOCAL, _always(ratelimits.installed_local()), _is_told),
     Slot(authentication.NAMED, _always(authentication.named()), _is_told),
     Slot(authentication.NAME, _always(authentication.discovered()), _is_authenticated),
+    # Before all that let a request wait: these collect its body, and hand it over as one piece, of
+    # which the filter does not see that it is too large.
+    Slot(bodies.NAME, _always(places.installed()), _is_told),
     Slot(logins.NAME, _always(logins.installed()), _is_told),
     Slot(tokens.NAME, _always(tokens.discovered()), _is_told),
     Slot(frames.RESTORED, _always(frames.restored()), _is_told),
@@ -174,7 +177,6 @@ SLOTS = (
     Slot(ratelimits.GLOBAL, _rate_limits, _has_descriptors),
     Slot(ratelimits.FILTERS, _filter_limits, _is_told),
     Slot(faults.NAME, _always(faults.installed()), _is_told),
-    Slot(bodies.NAME, _always(places.installed()), _is_told),
     Slot(cookies.NAME, _always(cookies.installed()), _is_told),
     Slot(sessions.NAME, _always(sessions.installed()), _is_told),
 )

@@ -72,4 +72,5 @@ class RequestBuffer:
     """Whole bodies of requests are read before a backend gets any of it."""
 
     limit: Amount
-    """The bytes that a body may have, such as `64Ki`; larger ones are answered 413."""
+    """The bytes that a body may have, such as `64Ki`; larger ones are answered 413, unless they
+    come in one frame of HTTP/2 (at most 16 KiB)."""

@@ -1,5 +1,8 @@
 """The size limit of request bodies. Bodies are buffered, so that no backend gets part of one.
 
+Envoy compares what it has with the limit while more is to come: it does not compare a body that
+arrives in one piece, such as one frame of HTTP/2 (at most 16 KiB).
+
 The filter cannot be configured without a limit, and would buffer requests without a route; so it is
 in a place.
 """

@@ -68,6 +68,8 @@ def hosts(served: Served) -> None:
     served.serve("frame.test", world.route(FORWARD, policies=nodes.Policies(authorization=every)))
     body = nodes.Authorization(GRPC, body=nodes.AuthorizationBody(10))
     served.serve("body.test", world.route(FORWARD, policies=nodes.Policies(authorization=body)))
+    short = replace(asked, body_limit=10)
+    served.serve("short.test", world.route(FORWARD, policies=short))
     for name, fail_open in (("closed", False), ("open", True)):
         nobody = nodes.Authorization(NOBODY, fail_open=fail_open)
         served.serve(
@@ -177,6 +179,16 @@ async def test_a_server_may_see_the_body(envoy: Served) -> None:
     answer = await proxies.send(envoy.plain, "body.test", "b" * 11, **yes)
     assert answer is not None
     assert answer.status == 413
+
+
+@pytest.mark.parametrize(("size", "status"), [(10, 200), (11, 413), (1000, 413)])
+async def test_a_body_has_a_limit_also_while_a_server_decides(
+    envoy: Served, size: int, status: int
+) -> None:
+    yes = {"x-let-me-in": "please"}
+    answer = await proxies.send(envoy.plain, "short.test", "b" * size, **yes)
+    assert answer is not None
+    assert answer.status == status
 
 
 async def test_a_server_that_is_not_there_closes_unless_it_is_to_open(envoy: Served) -> None:
