@@ -84,6 +84,8 @@ class Composition:
             text = _tagged(event.tag, event.value)
         elif event.implicit[0]:
             text = _MERGE if text == "<<" and self._expects_key() else _plain(event.value)
+        if text is _MERGE and event.anchor is not None:
+            raise RefusedError("<< cannot have an anchor")
         self._put(text)
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(text, 1)
@@ -158,6 +160,13 @@ def _plain(text: str) -> scalars.Scalar:
         raise RefusedError(str(error)) from None
 
 
+def _finite(value: int) -> float:
+    try:
+        return scalars.finite(str(value))
+    except ValueError as error:
+        raise RefusedError(str(error)) from None
+
+
 def _tagged(tag: str, text: str) -> scalars.Scalar:
     """The value of a scalar with an explicit tag, which its text must fit."""
     if tag in ("!", f"{_TAG}str", f"{_TAG}timestamp"):
@@ -169,7 +178,7 @@ def _tagged(tag: str, text: str) -> scalars.Scalar:
         raise RefusedError(f"the tag {tag} is not allowed in a manifest")
     if value.__class__ not in kinds:
         raise RefusedError(f"{text!r} is not a {tag.removeprefix(_TAG)}")
-    return float(text) if tag == f"{_TAG}float" and isinstance(value, int) else value
+    return _finite(value) if tag == f"{_TAG}float" and isinstance(value, int) else value
 
 
 _KINDS: dict[str, tuple[type, ...]] = {

@@ -147,8 +147,8 @@ def of_config_map(document: Raw) -> Iterator[tuple[tuple[str, ...], str]]:
         return
     try:
         found = parse.value(text.encode())
-    except parse.MalformedError:
-        return
+    except (parse.MalformedError, UnicodeEncodeError):
+        return  # `crds.screening` tells of half a surrogate pair
     for path, where in settings(found if is_mapping(found) else {}, FILE_SETTINGS):
         yield ("data", FILE), f"{'.'.join(path)}: {_told(where)}"
 

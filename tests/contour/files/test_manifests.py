@@ -112,6 +112,18 @@ def test_invalid_utf8_hurts_its_document_alone_and_has_its_line(tmp_path: Path) 
     assert str(complaint) == f"{tmp_path}/a.yaml:17: byte 0xff is not valid UTF-8"
 
 
+def test_half_a_surrogate_pair_in_a_file_of_upstream_hurts_its_object_alone(tmp_path: Path) -> None:
+    data = {"contour.yaml": "a: \ud800"}
+    of = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+    (tmp_path / "a.json").write_text(json.dumps(of))
+    (tmp_path / "b.yaml").write_text(proxy("b"))
+    follower = read(tmp_path)
+    assert list(follower.fqdns) == ["b"]
+    ((complaint,),) = follower.complaints.values()
+    assert complaint.field == "data.contour.yaml"
+    assert complaint.message == "must be valid Unicode text without NUL"
+
+
 def test_what_only_has_the_name_of_a_manifest_is_told(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "b.yaml").write_text(proxy("b"))
