@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from crds.records import replace
 from provisioning import names
@@ -82,6 +83,8 @@ def manifests(crds_only: bool, operator_only: bool, **flags: Any) -> None:
     Apply the output of --crds first. With --operator, --image and --envoy-image are the images of
     the operator and of the Envoys of its instances.
     """
+    if crds_only:
+        _refuse_beside_crds(click.get_current_context())
     _check(flags)
     from provisioning import manifests as documents
     from provisioning import templating
@@ -95,16 +98,29 @@ def manifests(crds_only: bool, operator_only: bool, **flags: Any) -> None:
     click.echo(templating.text(found), nl=False)
 
 
+def _refuse_beside_crds(context: click.Context) -> None:
+    for option in context.command.params:
+        name = option.name or ""
+        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if name != "crds_only" and is_given:
+            raise click.UsageError(f"{option.opts[0]} cannot be used with --crds")
+
+
 def _check(flags: Mapping[str, str]) -> None:
     """Refuses options with which the API server would refuse the output, or which would have no
     effect."""
-    for option in ("namespace", "watch_namespaces"):
-        for name in _names(flags[option] or ""):
-            if not _LABEL.fullmatch(name):
-                raise click.UsageError(
-                    f"--{option.replace('_', '-')}: {name!r} is no name of a namespace: lower-case "
-                    "letters, digits and -, at most 63 characters"
-                )
+    watched = _names(flags["watch_namespaces"])
+    if flags["watch_namespaces"] and not watched:
+        raise click.UsageError(
+            "--watch-namespaces: it names no namespace; leave it out to watch all"
+        )
+    named = [("--namespace", flags["namespace"])] if flags["namespace"] else []
+    for option, name in (*named, *(("--watch-namespaces", it) for it in watched)):
+        if not _LABEL.fullmatch(name):
+            raise click.UsageError(
+                f"{option}: {name!r} is no name of a namespace: lower-case letters, digits and -, "
+                "at most 63 characters"
+            )
     if flags["suffix"] and not _SUFFIX.fullmatch(flags["suffix"]):
         raise click.UsageError(
             "--suffix: write lower-case letters, digits and -, such as -test, at most 30 characters"
