@@ -84,10 +84,12 @@ def _from_contour(paths: tuple[str, ...]) -> "Converted":
 
 def _texts(paths: tuple[str, ...]) -> Iterator[tuple[str, bytes]]:
     """The content of each file."""
+    from contour.files import reading
+
     for path in paths:
         try:
             if path == "-":
-                yield path, sys.stdin.buffer.read()
+                yield path, reading.stream(reading.STDIN)
             else:
                 yield path, Path(path).read_bytes()
         except OSError as error:

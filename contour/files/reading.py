@@ -48,6 +48,8 @@ def is_stream(file: ManifestSource) -> bool:
 def stream(file: ManifestSource) -> bytes:
     """Standard input, or a pipe that has a name, such as /dev/fd/63. Raises OSError."""
     if file == STDIN:
+        if sys.stdin is None:  # closed by whoever started this
+            raise OSError(errno.EBADF, "standard input is closed")
         return sys.stdin.buffer.read(MAX_BYTES)
     with open(file, "rb") as pipe:
         return pipe.read(MAX_BYTES)

@@ -83,6 +83,12 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(batch.fresh[0]).startswith("<stdin>:25: HTTPProxy default/b: spec.routes[0]")
 
 
+def test_a_closed_standard_input_is_unreadable_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(files.UnreadableInput, match="<stdin>: standard input is closed"):
+        files.Manifests([Path("-")]).read()
+
+
 def test_a_pipe_with_a_name_is_read(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
