@@ -15,6 +15,7 @@ from contour.complaints import Complaint, ManifestSource, Severity, Subject
 from contour.configfile import reading, translation
 from contour.configfile.translation import Command, Translated
 from contour.events import Batch, Event
+from contour.files import listing
 from crds.contourconfiguration import ContourConfiguration
 from crds.kinds import CONTOUR, KINDS
 from crds.meta import NamespacedName, ObjectRef
@@ -24,8 +25,6 @@ _INTERVAL = 0.5
 """Seconds between two checks of the file."""
 
 _KIND = KINDS[CONTOUR, "ContourConfiguration"]
-
-Signature = tuple[int, int, int] | None
 
 
 class UnusableFileError(Exception):
@@ -175,13 +174,12 @@ def _subject(event: Event) -> ObjectRef:
     return ObjectRef(event.kind.kind, *event.key)
 
 
-def _signature(path: Path) -> Signature:
-    """Equal while the file is the same; None if it is not there."""
+def _signature(path: Path) -> listing.Signature | None:
+    """Equal while the file is the same, with the same permissions; None if it is not there."""
     try:
-        found = path.stat()
+        return listing.signature(path.stat())
     except OSError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _at(error: reading.FaultError | OSError) -> int:

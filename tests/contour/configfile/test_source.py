@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
@@ -112,6 +113,15 @@ async def test_a_link_that_is_exchanged_is_a_change(path: Path, tmp_path: Path) 
     fresh.symlink_to(other)
     fresh.replace(link)
     assert names(await after(changes)) == ["a.b/two"]
+
+
+async def test_a_change_is_one_whatever_the_modification_time_says(path: Path) -> None:
+    it = Source(path, NAME, "run")
+    changes, before = it.changes(), path.stat()
+    path.write_text(NAMED % "a.b/two")  # as long as before
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert names(await after(changes)) == ["a.b/two"]
+    await changes.aclose()
 
 
 async def test_another_provider_waits_for_the_next_start(path: Path) -> None:
