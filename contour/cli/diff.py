@@ -54,6 +54,8 @@ def diff(
     from contour.cli import manifestinput
     from contour.inspection import comparing
 
+    if against:
+        source.refuse_beside_manifests()
     present: manifestinput.Present | None = None
     known = running.Followed(against) if against else running.followed()
     if known is None:

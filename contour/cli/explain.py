@@ -91,10 +91,7 @@ def explain(
     from dag.fleetnames import DEFAULT_FLEET
 
     request = _request(url, method, headers, sni, client, http3=http3)
-    if is_sent and http3:
-        raise click.UsageError("--run sends over HTTP/1.1: it does not go with --http3")
-    if is_sent and paths and address is None:
-        raise click.UsageError("manifests serve nobody: with -f, --run needs --connect-to")
+    _refuse_contradictions(paths, address, is_sent=is_sent, http3=http3)
     is_here = is_unreadable = False
     asked = DEFAULT_FLEET if fleet is None else fleet
     if paths:
@@ -115,6 +112,19 @@ def explain(
     if is_unreadable:
         sys.exit(2)
     sys.exit(0 if sent is None or sent["agrees"] else 1)
+
+
+def _refuse_contradictions(
+    paths: tuple[str, ...], address: str | None, *, is_sent: bool, http3: bool
+) -> None:
+    if is_sent and http3:
+        raise click.UsageError("--run sends over HTTP/1.1: it does not go with --http3")
+    if is_sent and paths and address is None:
+        raise click.UsageError("manifests serve nobody: with -f, --run needs --connect-to")
+    if address is not None and not is_sent:
+        raise click.UsageError("--connect-to needs --run")
+    if paths:
+        source.refuse_beside_manifests()
 
 
 def _no_fleet(name: str, there: list[str], *, is_given: bool) -> click.UsageError:

@@ -61,6 +61,16 @@ def chosen() -> Source:
     return found
 
 
+def refuse_beside_manifests() -> None:
+    """Raises UsageError if the running command was told whom to ask, although manifests are named,
+    with which it asks nobody."""
+    context = click.get_current_context()
+    kept: dict[str, object] = context.meta.get(_KEPT, {})
+    for it in context.command.params:
+        if it.name in ("state_dir", *_OF_CLUSTERS) and kept.get(it.name):
+            raise click.UsageError(f"with manifests nobody is asked: leave out {it.opts[-1]}")
+
+
 def nobody(directory: Path) -> str:
     """The message if no `contour run` has this state directory, and no cluster may be asked."""
     return (

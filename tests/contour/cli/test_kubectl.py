@@ -83,3 +83,12 @@ def test_it_asks_the_cluster_and_nobody_else(
         )
     found = CliRunner().invoke(kubectl.group, ["config"])
     assert found.stderr == f"contour: kubeconfig {tmp_path / 'none'}: no such file\n"
+
+
+def test_manifests_are_evaluated_offline_as_by_contour(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("apiVersion: v1\nkind: Namespace\nmetadata: {name: a}\n")
+    named = ["status", "-f", str(file)]
+    assert CliRunner().invoke(kubectl.group, named).exit_code == 0
+    found = CliRunner().invoke(kubectl.group, ["-n", "a", *named])
+    assert (found.exit_code, "leave out --namespace" in found.stderr) == (2, True), found.output
