@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import quote
 
 from contour.answers.analyzed import SEVERITIES, ShownFinding
 from contour.answers.subjects import named
@@ -72,7 +73,7 @@ def _rule(it: ShownFinding) -> dict[str, object]:
 
 def _result(it: ShownFinding) -> dict[str, object]:
     place = {
-        "artifactLocation": {"uri": it["file"] or "stdin"},
+        "artifactLocation": {"uri": quote(it["file"] or "stdin")},
         "region": {"startLine": it["line"] or 1},
     }
     return {

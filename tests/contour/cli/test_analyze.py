@@ -1,6 +1,7 @@
 """`contour analyze` of manifests; that of a running instance is in the end-to-end tests."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,6 +132,17 @@ def test_sarif() -> None:
     assert [it["level"] for it in run["results"]] == ["error", "warning"]
     (place,) = run["results"][0]["locations"]
     assert place["physicalLocation"]["region"]["startLine"] == 8
+
+
+def test_a_file_in_sarif_is_a_uri(tmp_path: Path) -> None:
+    file = tmp_path / "a b" / "100%25#1.yaml"
+    file.parent.mkdir()
+    file.write_text(TYPO)
+    shown = CliRunner().invoke(main, ["analyze", "-o", "sarif", str(file)]).stdout
+    (found,) = json.loads(shown)["runs"][0]["results"]
+    (place,) = found["locations"]
+    uri = place["physicalLocation"]["artifactLocation"]["uri"]
+    assert uri == f"{tmp_path}/a%20b/100%2525%231.yaml"
 
 
 def test_annotations_escape_what_ends_a_property() -> None:
