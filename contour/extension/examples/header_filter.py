@@ -12,7 +12,7 @@ Register the hook `Route` and the kind; a rule of an HTTPRoute refers to the obj
 type `ExtensionRef`. Run it with `python -m contour.extension.examples.header_filter`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from envoy_data_plane.envoy.config.core.v3 import (
     HeaderValue,
@@ -48,21 +48,37 @@ class HeaderFilter(Extension):
 
     async def route(self, route: Route, context: RouteContext) -> Route:
         """Later objects win over earlier ones."""
-        for it in context.resources:
-            spec = it.spec(Spec)
-            route.request_headers_to_add += options(spec.request.set)
-            route.request_headers_to_remove += spec.request.remove
-            route.response_headers_to_add += options(spec.response.set)
-            route.response_headers_to_remove += spec.response.remove
+        specs = [it.spec(Spec) for it in context.resources]
+        request = combined(it.request for it in specs)
+        response = combined(it.response for it in specs)
+        route.request_headers_to_add += options(request.set)
+        route.request_headers_to_remove += request.remove
+        route.response_headers_to_add += options(response.set)
+        route.response_headers_to_remove += response.remove
         return route
 
 
+def combined(found: Iterable[Headers]) -> Headers:
+    """Several changes in one, in which Envoy removes headers before it sets any."""
+    values: dict[str, str] = {}
+    removed: dict[str, None] = {}
+    for it in found:
+        for name in map(str.lower, it.remove):
+            values.pop(name, None)
+            removed[name] = None
+        values.update((name.lower(), value) for name, value in it.set.items())
+    return Headers(set=values, remove=tuple(removed))
+
+
 def options(headers: Mapping[str, str]) -> list[HeaderValueOption]:
-    """Headers in the form of Envoy. A per cent sign would begin a variable, so it is doubled."""
+    """Headers in the form of Envoy. A per cent sign would begin a variable, so it is doubled; an
+    empty value would not be set."""
     action = HeaderValueOptionHeaderAppendAction.OVERWRITE_IF_EXISTS_OR_ADD
     return [
         HeaderValueOption(
-            header=HeaderValue(key=key, value=value.replace("%", "%%")), append_action=action
+            header=HeaderValue(key=key, value=value.replace("%", "%%")),
+            append_action=action,
+            keep_empty_value=True,
         )
         for key, value in headers.items()
     ]

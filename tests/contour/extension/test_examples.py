@@ -142,6 +142,23 @@ async def test_a_header_filter_sets_and_removes_headers(tmp_path: Path) -> None:
     assert ("content-type" in special.headers, "content-type" in other.headers) == (False, True)
 
 
+async def test_a_later_header_filter_removes_what_an_earlier_one_sets() -> None:
+    changes = (
+        {"set": {"X-A": "1", "x-b": "", "x-c": "1"}, "remove": ["x-d"]},
+        {"set": {"X-C": "2", "x-d": "2"}, "remove": ["x-a"]},
+    )
+    async with serving(HeaderFilter()) as address:
+        client = Client(Service(address, deadline=PATIENCE))
+        body = await modified(client, "Route", b"", *({"spec": {"response": it}} for it in changes))
+        await client.close()
+    found = route_components_pb2.Route.FromString(body)
+    options = {it.header.key: it for it in found.response_headers_to_add}
+    shown = {name: it.header.value for name, it in options.items()}
+    assert shown == {"x-b": "", "x-c": "2", "x-d": "2"}
+    assert options["x-b"].keep_empty_value
+    assert list(found.response_headers_to_remove) == ["x-d", "x-a"]
+
+
 async def test_a_header_filter_that_is_wrong_is_told() -> None:
     own = json.dumps({"spec": {"response": {"add": {"a": "b"}}}}).encode()
     question = wire.encoded_request("Route", Request({"route": (b"",)}, (), (own,)))
