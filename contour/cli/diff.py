@@ -55,7 +55,7 @@ def diff(
     from contour.inspection import comparing
 
     if against:
-        source.refuse_beside_manifests()
+        _refuse_contradictions(paths, against)
     present: manifestinput.Present | None = None
     known = running.Followed(against) if against else running.followed()
     if known is None:
@@ -84,6 +84,12 @@ def diff(
         output.document(found, format_)
     if any(found.values()):
         sys.exit(1)
+
+
+def _refuse_contradictions(paths: tuple[str, ...], against: tuple[str, ...]) -> None:
+    source.refuse_beside_manifests()
+    if "-" in paths and "-" in against:
+        raise click.UsageError("standard input can be read only once: -f or --against needs a file")
 
 
 def _lines(found: Compared) -> Iterator[str]:

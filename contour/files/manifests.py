@@ -32,7 +32,8 @@ class Manifests:
     """
 
     def __init__(self, paths: Sequence[Path], *, lenient: bool = False) -> None:
-        self._roots = [reading.STDIN if str(it) == "-" else ManifestSource(str(it)) for it in paths]
+        named = (reading.STDIN if str(it) == "-" else ManifestSource(str(it)) for it in paths)
+        self._roots = list(dict.fromkeys(named))  # a pipe can be read only once
         self._store = store.Store(lenient=lenient)
         self._tracker = tracking.Tracker([])
         self._faults: set[ManifestSource] = set()

@@ -81,6 +81,7 @@ def test_versions_are_read_by_programs() -> None:
         ("analyze -f x -n y", "leave out --namespace"),
         ("explain http://a -f x --state-dir y", "leave out --state-dir"),
         ("diff -f x --against y --cluster", "leave out --cluster"),
+        ("diff -f - --against -", "standard input can be read only once"),
         ("status --lenient", "--lenient is for manifests"),
         ("status --controller-name a/b", "--controller-name is for manifests"),
         ("analyze --controller-name a/b", "--controller-name is for manifests"),

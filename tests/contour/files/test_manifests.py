@@ -83,6 +83,11 @@ def test_standard_input_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(batch.fresh[0]).startswith("<stdin>:25: HTTPProxy default/b: spec.routes[0]")
 
 
+def test_standard_input_that_is_named_twice_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(proxy("a").encode())))
+    assert list(read(Path("-"), Path("-")).fqdns) == ["a"]
+
+
 def test_a_closed_standard_input_is_unreadable_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(files.UnreadableInput, match="<stdin>: standard input is closed"):
