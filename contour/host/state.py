@@ -122,8 +122,9 @@ def _make(path: Path) -> None:
 
 
 def _check(path: Path) -> None:
-    _require_own(path)
-    path.chmod(0o700)
+    with _refusing(path):
+        _require_own(path)
+        path.chmod(0o700)
 
 
 def _require_own(path: Path) -> None:

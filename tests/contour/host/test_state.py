@@ -1,5 +1,6 @@
 """The state directory: whose it is, who holds it, and what a killed run leaves in it."""
 
+import errno
 import os
 import shutil
 import socket
@@ -82,6 +83,20 @@ def test_a_directory_of_another_user_is_refused(tmp_path: Path) -> None:
     with (
         pytest.raises(errors.RefusedError, match="belongs to another user"),
         state.claimed(tmp_path / "theirs"),
+    ):
+        pass
+
+
+def test_one_that_its_owner_may_not_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def listdir(_: Path) -> list[str]:  # root, who may run this test, may read everything
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "listdir", listdir)
+    with (
+        pytest.raises(errors.RefusedError, match=r"cannot keep state in .*: Permission denied"),
+        state.claimed(tmp_path / "state"),
     ):
         pass
 
