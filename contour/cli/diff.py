@@ -21,11 +21,12 @@ _HARMS = {
 @click.command()
 @click.option(
     "-f", "--filename", "paths", multiple=True, required=True, metavar="PATH",
+    type=options.ManifestPath(),
     help="Manifests as they would be: a file, a folder (recursive), or - for standard input. Can "
     "be given several times. There is no default.",
 )  # fmt: skip
 @click.option(
-    "--against", multiple=True, metavar="PATH",
+    "--against", multiple=True, metavar="PATH", type=options.ManifestPath(),
     show_default="those of the running `contour run`, or what a cluster has",
     help="Manifests as they are. Can be given several times.",
 )  # fmt: skip

@@ -39,7 +39,7 @@ _MARKS = {"passed": "ok", "failed": "no", "noted": "--"}
     help="Address of the client.",
 )  # fmt: skip
 @click.option(
-    "-f", "--filename", "paths", multiple=True, metavar="PATH",
+    "-f", "--filename", "paths", multiple=True, metavar="PATH", type=options.ManifestPath(),
     show_default="ask the running `contour run`, or an instance in a cluster",
     help="Manifests to evaluate offline: a file, a folder (recursive), or - for standard input. "
     "Can be given several times.",

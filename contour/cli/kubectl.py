@@ -71,7 +71,8 @@ def complete() -> None:
     *words, incomplete = sys.argv[1:] or [""]
     shell = ShellComplete(group, {}, _NAME, "")
     for it in shell.get_completions(words, incomplete):
-        click.echo(_line(it))
+        if it.type == "plain":  # not a request to complete files
+            click.echo(_line(it))
     click.echo(f":{_NO_FILES}")
 
 

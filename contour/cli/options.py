@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 C = TypeVar("C", bound=Callable[..., object])
 
@@ -15,16 +16,37 @@ LENIENT = (
 """The help of `--lenient`."""
 
 
+class ManifestPath(click.ParamType[str]):
+    """The path of manifests, which is not empty: `Path("")` is the current folder, which nobody
+    means by a variable that is not set."""
+
+    name = "path"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The same text."""
+        if not value:
+            self.fail("it is empty; write . for the current folder", param, ctx)
+        return value
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Files, of which the shell knows more."""
+        return [CompletionItem(incomplete, type="file")]
+
+
 def manifests(without: str) -> Callable[[C], C]:
     """`PATH…` and `-f PATH`: the manifests to read. `without`: what happens if none is named."""
 
     def added(command: C) -> C:
         named = click.option(
             "-f", "--filename", "more", multiple=True, metavar="PATH", show_default=without,
+            type=ManifestPath(),
             help="Manifests to read, like the argument PATH: a file, a folder (recursive), or - "
             "for standard input. Can be given several times.",
         )  # fmt: skip
-        return click.argument("paths", nargs=-1, metavar="[PATH]...")(named(command))
+        paths = click.argument("paths", nargs=-1, metavar="[PATH]...", type=ManifestPath())
+        return paths(named(command))
 
     return added
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from contour.cli import importing
+from contour.cli import importing, options
 from crds.draining import DRAIN_SECONDS
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="PATH…", type=options.ManifestPath())
 @click.option(
     "--bind", default="127.0.0.1", show_default=True,
     help="IP address that Envoy listens on. Use 0.0.0.0 to serve other machines.",
@@ -91,7 +91,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Also log messages of level debug.")
 def run(
-    paths: tuple[Path, ...],
+    paths: tuple[str, ...],
     bind: str,
     port_map: tuple[str, ...],
     backends: tuple[str, ...],
@@ -150,11 +150,11 @@ def _envoy(concurrency: int | None, drain: float, replaced: int) -> "EnvoyOption
     )
 
 
-def _manifests(named: tuple[Path, ...], source: "Source | None") -> tuple[Path, ...]:
+def _manifests(named: tuple[str, ...], source: "Source | None") -> tuple[Path, ...]:
     of_file = source.fixed.paths if source is not None else ()
     if not (named or of_file):
         raise click.UsageError("Missing argument 'PATH…'.")
-    return named + of_file
+    return (*map(Path, named), *of_file)
 
 
 OURS = ("contour", "crds", "dag", "kube", "provisioning", "showing")
