@@ -45,7 +45,7 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
     help="With --kubeconfig or --incluster: namespace of the instance.",
 )  # fmt: skip
 @click.option(
-    "--watch-namespaces", default="", metavar="A,B", show_default="all",
+    "--watch-namespaces", default="", metavar="A,B", show_default="all", callback=options.names,
     help="With --kubeconfig or --incluster: comma-separated namespaces that the instance watches.",
 )  # fmt: skip
 @click.option(

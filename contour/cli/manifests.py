@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from contour.cli import options
 from crds.records import replace
 from provisioning import names
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     help="Container image of Envoy.",
 )  # fmt: skip
 @click.option(
-    "--watch-namespaces", default="", metavar="A,B", show_default="all",
+    "--watch-namespaces", default="", metavar="A,B", show_default="all", callback=options.names,
     help="Comma-separated namespaces to watch. The instance then gets Roles there and no "
     "ClusterRole, and cannot serve Gateways. Not with --gateway-fleets or --outer-class.",
 )  # fmt: skip
@@ -109,13 +110,11 @@ def _refuse_beside_crds(context: click.Context) -> None:
 def _check(flags: Mapping[str, str]) -> None:
     """Refuses options with which the API server would refuse the output, or which would have no
     effect."""
-    watched = _names(flags["watch_namespaces"])
-    if flags["watch_namespaces"] and not watched:
-        raise click.UsageError(
-            "--watch-namespaces: it names no namespace; leave it out to watch all"
-        )
     named = [("--namespace", flags["namespace"])] if flags["namespace"] else []
-    for option, name in (*named, *(("--watch-namespaces", it) for it in watched)):
+    for option, name in (
+        *named,
+        *(("--watch-namespaces", it) for it in _names(flags["watch_namespaces"])),
+    ):
         if not _LABEL.fullmatch(name):
             raise click.UsageError(
                 f"{option}: {name!r} is no name of a namespace: lower-case letters, digits and -, "

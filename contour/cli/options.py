@@ -35,6 +35,13 @@ class ManifestPath(click.ParamType[str]):
         return [CompletionItem(incomplete, type="file")]
 
 
+def names(_: click.Context, __: click.Parameter, value: str) -> str:
+    """Refuses a list of namespaces without any, such as a comma, which would mean all of them."""
+    if value and not any(it.strip() for it in value.split(",")):
+        raise click.BadParameter("it names no namespace; leave it out to watch all")
+    return value
+
+
 def manifests(without: str) -> Callable[[C], C]:
     """`PATH…` and `-f PATH`: the manifests to read. `without`: what happens if none is named."""
 

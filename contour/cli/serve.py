@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contour.cli import importing
+from contour.cli import importing, options
 from provisioning import names
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class _Serve(click.Command):
     "Its changes are followed.",
 )  # fmt: skip
 @click.option(
-    "--watch-namespaces", default="", metavar="A,B", show_default="all",
+    "--watch-namespaces", default="", metavar="A,B", show_default="all", callback=options.names,
     help="Comma-separated namespaces to watch. Roles in these namespaces are then enough; "
     "GatewayClasses cannot be read, so no Gateway is served.",
 )  # fmt: skip
