@@ -130,6 +130,7 @@ def test_what_a_client_refuses_is_an_event_of_the_service(
     instance.apply(rights(home, elsewhere))
     replica = instance.start_replica("--watch-namespaces", f"{home},{elsewhere}")
     instance.until(lambda: bool(found(instance, elsewhere)), "the Secret of the clients")
+    instance.until_ready()  # the client waits five seconds for its first answer
     write_certificates(found(instance, elsewhere), tmp_path / "clients")
     given = {**bootstrap(replica, elsewhere, tmp_path / "clients")}
     del given["certificate_providers"]  # so that gRPC refuses what it is told of TLS
