@@ -7,7 +7,7 @@ so one that comes or goes wakes only its own. Envoy Gateway 1.9 ignores all of t
 Elsewhere: rules that are not served (`unservedrules`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from crds.envoygateway.backendlimits import CircuitBreaker
@@ -35,11 +35,14 @@ _STREAMS = ("TCPRoute", "TLSRoute", "UDPRoute")
 _EFFECTS = trafficpolicies.EFFECTS
 
 
+_Why = Literal["stream", "unasked", "uncounted", "called", "upgraded"]
+
+
 class Idle(NamedTuple):
     """A route on which a part of a policy has no effect, or only closes a rule."""
 
     route: ObjectRef
-    why: Literal["stream", "unasked", "uncounted", "called", "upgraded"]
+    why: _Why
     """The route has no requests; a backend cannot have gRPC checks; an answer is not counted; its
     gRPC calls are read whole; a backend speaks WebSockets, which cannot be."""
 
@@ -264,34 +267,27 @@ def _streamed(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, str]
     return ((policy, it.route.kind) for policy, it in found if it.why == "stream")
 
 
-def _unasked(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, ObjectRef]]:
-    return ((policy, it.route) for policy, it in found if it.why == "unasked")
+def _routes(why: _Why) -> Callable[[ObjectRef, Found], Iterator[tuple[NamespacedName, ObjectRef]]]:
+    """The routes on which a policy is idle for one reason, by policy."""
 
+    def entries(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, ObjectRef]]:
+        return ((policy, it.route) for policy, it in found if it.why == why)
 
-def _uncounted(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, ObjectRef]]:
-    return ((policy, it.route) for policy, it in found if it.why == "uncounted")
-
-
-def _called(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, ObjectRef]]:
-    return ((policy, it.route) for policy, it in found if it.why == "called")
-
-
-def _upgraded(_: ObjectRef, found: Found) -> Iterator[tuple[NamespacedName, ObjectRef]]:
-    return ((policy, it.route) for policy, it in found if it.why == "upgraded")
+    return entries
 
 
 STREAMED: Index[NamespacedName, str] = Index("kinds of streams of each policy", idle, _streamed)
 UNASKED: Index[NamespacedName, ObjectRef] = Index(
-    "routes whose backends a policy cannot ask by gRPC", idle, _unasked
+    "routes whose backends a policy cannot ask by gRPC", idle, _routes("unasked")
 )
 UNCOUNTED: Index[NamespacedName, ObjectRef] = Index(
-    "routes with answers that a policy cannot limit", idle, _uncounted
+    "routes with answers that a policy cannot limit", idle, _routes("uncounted")
 )
 CALLED: Index[NamespacedName, ObjectRef] = Index(
-    "routes whose gRPC calls a policy has read whole", idle, _called
+    "routes whose gRPC calls a policy has read whole", idle, _routes("called")
 )
 UPGRADED: Index[NamespacedName, ObjectRef] = Index(
-    "routes whose WebSockets a policy rules out", idle, _upgraded
+    "routes whose WebSockets a policy rules out", idle, _routes("upgraded")
 )
 
 

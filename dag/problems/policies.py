@@ -109,13 +109,13 @@ def policy_closes_streams(owner: Place, kinds: str) -> Problem:
 def authorization_closes_streams(field: Place, kinds: str) -> Problem:
     """A policy of a Gateway that says who may connect, which is not served for streams."""
     why = f"is not served for streams, so all connections of {kinds} are closed"
-    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
+    return policy_remark(field, why)
 
 
 def not_asked_by_grpc(field: Place, backends: str) -> Problem:
     """A check by gRPC of backends that do not speak HTTP/2."""
     why = f"has no effect on {backends}: only backends that speak HTTP/2 can be checked by gRPC"
-    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
+    return policy_remark(field, why)
 
 
 policy_closes = error(
@@ -143,13 +143,13 @@ def merging_has_no_effect(owner: Place, target: str) -> Problem:
     """`mergeType` of a policy whose target has no other policy above it."""
     why = f"has no effect on {target}: policies of routes and rules are merged, no others"
     at = owner.at("mergeType")
-    return at.warning(ConditionType.Accepted, Gateway.Accepted, why)
+    return policy_remark(at, why)
 
 
 def no_http3_for_unknown_names(field: Place, port: str) -> Problem:
     """HTTP/3 on a port with routes for the host `*`."""
     why = f"has no effect on port {port} for hosts that neither a listener nor a route names"
-    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
+    return policy_remark(field, why)
 
 
 def policy_unread(owner: Place) -> Problem:
@@ -158,74 +158,74 @@ def policy_unread(owner: Place) -> Problem:
 
 
 def policy_remark(field: Place, text: str) -> Problem:
-    """A remark on a part of a policy that is served."""
+    """A remark on a part of a policy or route that is served."""
     return field.warning(ConditionType.Accepted, Gateway.Accepted, text)
 
 
 def closed_by_policy(route: Place, policy: ObjectRef) -> Problem:
     """A rule whose policy cannot be served; the policy says why."""
     why = f"answers an error, because {policy} cannot be served"
-    return route.warning(ConditionType.Accepted, Gateway.Accepted, why)
+    return policy_remark(route, why)
 
 
 def not_kept_by_clients(rule: Place, policy: ObjectRef, is_closed: bool) -> Problem:
     """A policy of a rule for gRPC clients without a proxy, which do not keep it."""
     then = "fails their calls" if is_closed else "is served to them without it"
     why = f"gRPC clients without a proxy do not do what {policy} asks for, so the rule {then}"
-    return rule.warning(ConditionType.Accepted, Gateway.Accepted, why)
+    return policy_remark(rule, why)
 
 
 def not_counted(route: Place, policy: ObjectRef) -> Problem:
     """A rule that Envoy answers itself, whose requests a policy wants to be counted."""
     why = f"answers an error, because {policy} has global limits, for which requests that are"
     text = f"{why} answered without a backend are not counted"
-    return route.warning(ConditionType.Accepted, Gateway.Accepted, text)
+    return policy_remark(route, text)
 
 
 def closes_answers(field: Place, routes: str) -> Problem:
     """Global limits of a policy for rules that Envoy answers itself."""
     why = f"closes rules of {routes}: requests that are answered without a backend are not counted"
-    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
+    return policy_remark(field, why)
 
 
 def calls_read_whole(field: Place, routes: str) -> Problem:
     """A limit on bodies for which Envoy reads the requests of gRPC calls to their end."""
     why = f"has Envoy read each request whole, so calls to {routes} whose clients stream wait"
     text = f"{why} until these have sent everything"
-    return field.warning(ConditionType.Accepted, Gateway.Accepted, text)
+    return policy_remark(field, text)
 
 
 def calls_wait(route: Place, policy: ObjectRef) -> Problem:
     """A rule for gRPC calls whose bodies go to the authorization server of a policy."""
     why = "calls whose clients stream wait until these have sent everything, because"
     text = f"{why} {policy} sends bodies to a server (bodyToExtAuth)"
-    return route.warning(ConditionType.Accepted, Gateway.Accepted, text)
+    return policy_remark(route, text)
 
 
 def calls_without_origin(route: Place, policy: ObjectRef) -> Problem:
     """A rule for gRPC calls that have to come from pages."""
     why = f"calls without the header origin or referer are answered 403, because {policy} has csrf;"
     text = f"{why} only browsers send these"
-    return route.warning(ConditionType.Accepted, Gateway.Accepted, text)
+    return policy_remark(route, text)
 
 
 def calls_without_login(route: Place, policy: ObjectRef) -> Problem:
     """A rule for gRPC calls whose users have to log in."""
     why = f"calls without the cookies of a login are redirected or refused, because {policy} has"
     text = f"{why} oidc, and no header with a token passes instead; only browsers log in"
-    return route.warning(ConditionType.Accepted, Gateway.Accepted, text)
+    return policy_remark(route, text)
 
 
 def no_upgrades(field: Place, routes: str) -> Problem:
     """A limit on bodies for which Envoy reads requests to their end, before WebSockets."""
     why = f"has Envoy read each request whole, so {routes} takes no WebSockets, which have no end"
-    return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
+    return policy_remark(field, why)
 
 
 def guarded_twice(route: Place, policy: ObjectRef, what: str) -> Problem:
     """A rule with the same guard by a filter and by a policy, of which only one is possible."""
     why = f"answers an error, because it has {what} by a filter and by {policy}"
-    return route.warning(ConditionType.Accepted, Gateway.Accepted, why)
+    return policy_remark(route, why)
 
 
 policy_value_not_known = error(ConditionType.Accepted, Gateway.Invalid)
