@@ -210,7 +210,7 @@ class Controller:
     @property
     def controller_name(self) -> str:
         """The controller in statuses: that of the served GatewayClasses, if any are served."""
-        return self.engine.answer(settings.controller_name, ()) or settings.GRPC_CONTROLLER_NAME
+        return settings.controller_in_statuses(self.engine.answer(settings.controller_name, ()))
 
     @property
     def configuration(self) -> ContourConfigurationSpec:

@@ -19,10 +19,16 @@ from dag.configuration.reading import Ports, Settings, Timeouts, TlsVersions
 from dag.configuration.runtime import Runtime
 from dag.engine.view import Query, View, query
 
-GRPC_CONTROLLER_NAME = "projectcontour.io/grpc-clients"
+_GRPC_CONTROLLER_NAME = "projectcontour.io/grpc-clients"
 """The controller in the statuses of gRPC clients' routes where no Gateway is served, so that we
 have no controller name. The default one may be that of another instance, which replaces entries
 with its name."""
+
+
+def controller_in_statuses(name: str | None) -> str:
+    """The controller in the statuses of routes, by the controller name of the served
+    GatewayClasses, if any are served."""
+    return name or _GRPC_CONTROLLER_NAME
 
 
 @query

@@ -47,7 +47,7 @@ def status(view: View, ref: ObjectRef) -> RouteStatus | None:
     at_services = view.ask(serviceparents.service_attachment, ref)
     if found is None and at_services is None:
         return None
-    name = view.ask(settings.controller_name, ()) or settings.GRPC_CONTROLLER_NAME
+    name = settings.controller_in_statuses(view.ask(settings.controller_name, ()))
     rules = routes.rules(view, ref)
     parents = [
         ParentStatus(it.reference, name, tuple(_conditions(view, ref, it, rules)))
