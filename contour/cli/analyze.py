@@ -48,10 +48,7 @@ def analyze(
     guards that plain HTTP passes by, and more. Exit code 1 means findings, 2 that a path, a file
     or a document cannot be read, whatever is ignored, or that no instance runs.
     """
-    if paths + more:
-        source.refuse_beside_manifests()
-    elif controller_name is not None:
-        raise click.UsageError("--controller-name is for manifests (PATH)")
+    source.refuse_contradictions(paths + more, "controller_name")
     listed, is_unreadable = (
         _offline(paths + more, controller_name) if paths + more else (running.findings(), False)
     )

@@ -55,8 +55,9 @@ def diff(
     from contour.cli import manifestinput
     from contour.inspection import comparing
 
-    if against:
-        _refuse_contradictions(paths, against)
+    source.refuse_contradictions(against)
+    if "-" in paths and "-" in against:
+        raise click.UsageError("standard input can be read only once: -f or --against needs a file")
     present: manifestinput.Present | None = None
     known = running.Followed(against) if against else running.followed()
     if known is None:
@@ -85,12 +86,6 @@ def diff(
         output.document(found, format_)
     if any(found.values()):
         sys.exit(1)
-
-
-def _refuse_contradictions(paths: tuple[str, ...], against: tuple[str, ...]) -> None:
-    source.refuse_beside_manifests()
-    if "-" in paths and "-" in against:
-        raise click.UsageError("standard input can be read only once: -f or --against needs a file")
 
 
 def _lines(found: Compared) -> Iterator[str]:

@@ -123,8 +123,7 @@ def _refuse_contradictions(
         raise click.UsageError("manifests serve nobody: with -f, --run needs --connect-to")
     if address is not None and not is_sent:
         raise click.UsageError("--connect-to needs --run")
-    if paths:
-        source.refuse_beside_manifests()
+    source.refuse_contradictions(paths)
 
 
 def _no_fleet(name: str, there: list[str], *, is_given: bool) -> click.UsageError:

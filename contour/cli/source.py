@@ -61,14 +61,20 @@ def chosen() -> Source:
     return found
 
 
-def refuse_beside_manifests() -> None:
-    """Raises UsageError if the running command was told whom to ask, although manifests are named,
-    with which it asks nobody."""
+def refuse_contradictions(manifests: tuple[str, ...], *for_manifests: str) -> None:
+    """Raises UsageError if the options of the running command contradict the choice between
+    manifests, with which it asks nobody, and an instance that it asks.
+
+    `for_manifests`: the parameters that make no sense without manifests.
+    """
     context = click.get_current_context()
     kept: dict[str, object] = context.meta.get(_KEPT, {})
     for it in context.command.params:
-        if it.name in ("state_dir", *_OF_CLUSTERS) and kept.get(it.name):
+        if manifests and it.name in ("state_dir", *_OF_CLUSTERS) and kept.get(it.name):
             raise click.UsageError(f"with manifests nobody is asked: leave out {it.opts[-1]}")
+        is_given = context.params.get(it.name or "") not in (None, False)
+        if not manifests and it.name in for_manifests and is_given:
+            raise click.UsageError(f"{it.opts[-1]} is for manifests (PATH)")
 
 
 def nobody(directory: Path) -> str:

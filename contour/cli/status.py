@@ -54,11 +54,7 @@ def status(
     """
     if watches and (paths + more or format_ != "table"):
         raise click.UsageError("--watch is for the table of a running instance")
-    if paths + more:
-        source.refuse_beside_manifests()
-    elif controller_name is not None or lenient:
-        option = "--lenient" if lenient else "--controller-name"
-        raise click.UsageError(f"{option} is for manifests (PATH)")
+    source.refuse_contradictions(paths + more, "lenient", "controller_name")
     rows, is_unreadable = (
         _offline(paths + more, controller_name, every=every, lenient=lenient)
         if paths + more
