@@ -2,7 +2,8 @@
 
 It is a loop with its own stack, because libyaml's composer overflows the C stack on deep nesting.
 Each alias counts with the size of its anchor and is never copied. Duplicate keys are refused
-instead of the last one winning. Keys become text as in sigs.k8s.io/yaml.
+instead of the last one winning. Keys become text as in sigs.k8s.io/yaml. Where a RefusedError is
+raised, the current event has the position.
 """
 
 import base64
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 from yaml import events
 
 from contour.files import scalars
+from contour.files.scalars import RefusedError
 from crds.raw import is_list, is_mapping
 
 MAX_DEPTH = 200
@@ -25,10 +27,6 @@ _MERGE = object()  # the key under which a mapping keeps the values of `<<` unti
 
 
 _Container = list[object] | dict[object, object]
-
-
-class RefusedError(Exception):
-    """Well-formed YAML that no manifest may contain; the current event has its position."""
 
 
 class _Frame(NamedTuple):
@@ -83,7 +81,7 @@ class Composition:
         if event.tag is not None:
             text = _tagged(event.tag, event.value)
         elif event.implicit[0]:
-            text = _MERGE if text == "<<" and self._expects_key() else _plain(event.value)
+            text = _MERGE if text == "<<" and self._expects_key() else scalars.plain(event.value)
         if text is _MERGE and event.anchor is not None:
             raise RefusedError("<< cannot have an anchor")
         self._put(text)
@@ -153,32 +151,18 @@ def _nothing(_: events.Event) -> None:
     """Ignores the ends of documents, which are known already."""
 
 
-def _plain(text: str) -> scalars.Scalar:
-    try:
-        return scalars.plain(text)
-    except ValueError as error:
-        raise RefusedError(str(error)) from None
-
-
-def _finite(value: int) -> float:
-    try:
-        return scalars.finite(str(value))
-    except ValueError as error:
-        raise RefusedError(str(error)) from None
-
-
 def _tagged(tag: str, text: str) -> scalars.Scalar:
     """The value of a scalar with an explicit tag, which its text must fit."""
     if tag in ("!", f"{_TAG}str", f"{_TAG}timestamp"):
         return text
     if tag == f"{_TAG}binary":
         return _binary(text)
-    value, kinds = _plain(text), _KINDS.get(tag)
+    value, kinds = scalars.plain(text), _KINDS.get(tag)
     if kinds is None:
         raise RefusedError(f"the tag {tag} is not allowed in a manifest")
     if value.__class__ not in kinds:
         raise RefusedError(f"{text!r} is not a {tag.removeprefix(_TAG)}")
-    return _finite(value) if tag == f"{_TAG}float" and isinstance(value, int) else value
+    return scalars.finite(str(value)) if tag == f"{_TAG}float" and isinstance(value, int) else value
 
 
 _KINDS: dict[str, tuple[type, ...]] = {

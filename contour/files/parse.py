@@ -76,7 +76,7 @@ def _yaml(raw: bytes) -> object:
         next_event, take = CParser(raw).get_event, events.take
         while (event := next_event()) is not None:
             take[event.__class__](event)
-    except composition.RefusedError as error:
+    except scalars.RefusedError as error:
         mark = event.start_mark if event else None
         raise MalformedError(str(error), mark.line if mark else 0) from None
     except MarkedYAMLError as error:

@@ -12,6 +12,11 @@ from functools import lru_cache
 
 Scalar = str | int | float | bool | None
 
+
+class RefusedError(ValueError):
+    """Well-formed YAML that no manifest may contain."""
+
+
 _NULLS = ("", "~", "null", "Null", "NULL")
 _TRUE = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
 _FALSE = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
@@ -31,7 +36,7 @@ _LONGEST_NUMBER = 400
 
 @lru_cache(maxsize=4096)
 def plain(text: str) -> Scalar:
-    """The value of an unquoted scalar without a tag; ValueError if JSON cannot hold it.
+    """The value of an unquoted scalar without a tag; RefusedError if JSON cannot hold it.
 
     Remembered, because most scalars of manifests are the names of the same few fields.
     """
@@ -44,7 +49,7 @@ def plain(text: str) -> Scalar:
 
 def _number(text: str) -> Scalar:
     if text in _NOT_FINITE:
-        raise ValueError(f"{text} is not a value that JSON can hold")
+        raise RefusedError(f"{text} is not a value that JSON can hold")
     digits = text.replace("_", "")
     if len(digits) > _LONGEST_NUMBER:
         return text
@@ -62,5 +67,5 @@ def _integer(digits: str) -> int:
 def finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise ValueError(f"{digits} is too large a number")
+        raise RefusedError(f"{digits} is too large a number")
     return value
