@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import ClassVar, TypeGuard
 
 from dag import nodes
+from dag.references import parsing
 
 
 @lru_cache(maxsize=256)
@@ -15,12 +16,11 @@ def context(tls: nodes.UpstreamTls | None, authorities: bytes | None) -> ssl.SSL
         return True
     if authorities is None and not tls.system:
         return _unverified()
-    pem = None if authorities is None else authorities.decode("ascii", "ignore")
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    if pem is None:
+    if authorities is None:
         made.load_default_certs()
     else:
-        made.load_verify_locations(cadata=pem)
+        made.load_verify_locations(cadata=parsing.text(authorities))
     made.check_hostname = not tls.names
     if tls.names:
         made.sslobject_class = type("_Named", (_Named,), {"names": tls.names})

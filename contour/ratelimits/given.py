@@ -5,6 +5,7 @@ from importlib.util import find_spec
 
 from contour.ratelimits.settings import Settings
 from dag.ratelimitservice import Process
+from dag.references import parsing
 
 
 def lacking() -> str:
@@ -19,13 +20,8 @@ def settings(found: Process) -> Settings:
     redis, pair = found.redis, found.pair
     return Settings(
         redis=redis.url if redis is not None else "",
-        redis_authority=_text(redis.authority) if redis is not None else "",
-        certificate=_text(pair.chain) if pair is not None else "",
-        key=_text(pair.key) if pair is not None else "",
-        authority=_text(found.authorities),
+        redis_authority=parsing.text(redis.authority) if redis is not None else "",
+        certificate=parsing.text(pair.chain) if pair is not None else "",
+        key=parsing.text(pair.key) if pair is not None else "",
+        authority=parsing.text(found.authorities),
     )
-
-
-def _text(pem: bytes) -> str:
-    """A PEM file, which may have anything beside its blocks; these are ASCII."""
-    return pem.decode("ascii", "ignore")

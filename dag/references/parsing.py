@@ -1,4 +1,4 @@
-"""Parsing of certificates and revocation lists in PEM.
+"""Reading of PEM: its text, certificates and revocation lists.
 
 `cryptography` is imported with the first of them: most manifests that a command reads have none.
 """
@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate, CertificateRevocationList
+
+
+def text(pem: bytes) -> str:
+    """The text of a PEM file, which may have anything beside its blocks; these are ASCII."""
+    return pem.decode("ascii", "ignore")
 
 
 def certificates(pem: bytes) -> "list[Certificate]":
