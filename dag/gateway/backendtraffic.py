@@ -32,7 +32,7 @@ from crds.records import dataclass, replace
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
 from dag.gateway import persistence
-from dag.problems import Problem
+from dag.problems import Problem, shared
 from dag.problems import policies as problems
 from dag.problems.places import Place
 from dag.seniority import Senior, senior
@@ -166,7 +166,7 @@ def _of_session(
     is_permanent = cookie is not None and cookie.lifetime_type == "Permanent"
     if kept.absolute_timeout is not None and not is_permanent:
         why = "only a permanent cookie ends by itself"
-        yield problems.policy_field_not_served(at.at("absoluteTimeout"), why)
+        yield shared.no_effect(at.at("absoluteTimeout"), why)
     given = kept.session_name or getattr(kept.cookie or kept.header, "name", None)
     if given is not None and len(spec.target_refs) > 1:
         text = f"{given} is one name for several backends: a client has the session of the last one"

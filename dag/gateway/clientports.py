@@ -18,7 +18,7 @@ from dag.gateway import attachment, listenersets, servedlisteners
 from dag.gateway.attachment import AttachmentPoint
 from dag.gateway.envoypolicies import clientpolicies, clienttls, policytargets
 from dag.gateway.listenerspecs import Section
-from dag.problems import Problem
+from dag.problems import Problem, shared
 from dag.problems import policies as complaints
 from dag.seniority import Senior, senior
 from dag.statuses import PolicyStatus
@@ -197,7 +197,7 @@ def _without_http3(
     mine = [it for it in view.bucket(SECURE, key) if view.ask(holding, it.port.key).policy == key]
     if mine and reads_proxy_protocol(view.ask(configured.settings, ()).edge, effect.sockets):
         text = "connections of its ports begin with the PROXY protocol"
-        yield complaints.policy_field_not_served(at, text)
+        yield shared.no_effect(at, text)
         return
     for number in sorted({it.port.number for it in mine if _is_for_unknown_names(view, it)}):
         yield complaints.no_http3_for_unknown_names(at, str(number))

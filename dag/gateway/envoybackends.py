@@ -20,9 +20,9 @@ from dag.configuration import settings
 from dag.configuration.edges import CIPHERS, CURVES
 from dag.engine.view import View, query
 from dag.gateway import certificates, policies, tlsvalues
-from dag.problems import Problem
+from dag.problems import Problem, shared
 from dag.problems import backends as problems
-from dag.problems import gateway as shared
+from dag.problems import gateway as complaints
 from dag.problems.places import Findings, Place, gathered
 from dag.problems.reasons import ConditionType
 
@@ -109,7 +109,7 @@ def _unread(found: crd.Backend, own: Place) -> Findings[None]:
     for field in unserved(found):
         place = Place(own.subject, field.path)
         is_harmless = not field.guards and field.path != f"{own.path}.type"
-        made = problems.remark if is_harmless else problems.value_not_supported
+        made = shared.no_effect if is_harmless else problems.value_not_supported
         yield made(place, field.why if is_harmless else f"is {field.why}")
     for value in unknown_values(found):
         yield problems.value_not_valid(Place(own.subject, value.path), value.message)
@@ -176,7 +176,7 @@ def _certificate(
     place = at.at("clientCertificateRef")
     found = certificates.secret(view, asked.client_certificate_ref, place)
     if isinstance(found, Problem):
-        yield shared.client_certificate(found)
+        yield complaints.client_certificate(found)
         return None
     return found
 
@@ -192,12 +192,14 @@ def _offers(asked: crd.BackendTLSSettings | None, at: Place) -> Findings[tuple[s
 def cluster(view: View, key: NamespacedName, at: Place) -> nodes.Cluster | Problem:
     """What a permitted reference to a Backend leads to, or why it leads nowhere."""
     if view.read(tables.BACKENDS, key) is None:
-        return shared.backend_not_found(at, f"{KIND} {key} not found")
+        return complaints.backend_not_found(at, f"{KIND} {key} not found")
     asked = view.ask(wanted, key)
     if asked.port is None:
-        return shared.backend_not_found(at, f"{KIND} {key} cannot be served; its status says why")
+        return complaints.backend_not_found(
+            at, f"{KIND} {key} cannot be served; its status says why"
+        )
     if why := _mismatch(asked, at):
-        return shared.backend_protocol_not_supported(at, f"{KIND} {key} {why}")
+        return complaints.backend_protocol_not_supported(at, f"{KIND} {key} {why}")
     found = _located(asked, asked.port)
     kind = at.subject.kind
     is_http2 = kind == "GRPCRoute" or crd.H2C in asked.protocols or asked.offers == ("h2",)

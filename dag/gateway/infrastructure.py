@@ -27,7 +27,7 @@ from dag.engine.view import View, query
 from dag.envoyproxy import restricted
 from dag.envoyproxy.asked import Asked, OwnBootstrap, Shape, applied
 from dag.gateway import addresses, parameters
-from dag.problems import Problem
+from dag.problems import Problem, shared
 from dag.problems import gateway as problems
 from dag.problems.places import Place
 from dag.statuses import Address
@@ -85,7 +85,7 @@ def problems_of(view: View, gateway: NamespacedName) -> Iterator[Problem]:
         return
     for key, it in asked.annotations.items():
         if why := _why_left_out(key, it):
-            yield problems.annotation_left_out(at.at("annotations").item(key), why)
+            yield shared.no_effect(at.at("annotations").item(key), why)
     if asked.parameters_ref is not None:
         yield from _of_parameters(view, at.at("parametersRef"), gateway)
 

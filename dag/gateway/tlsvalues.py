@@ -6,7 +6,7 @@ A value that is not served has no effect and is reported: TLS is never weaker th
 from collections.abc import Iterable
 
 from dag import nodes
-from dag.problems import policies as complaints
+from dag.problems import shared
 from dag.problems.places import Findings, Place
 
 
@@ -16,7 +16,7 @@ def version(given: str | None, at: Place) -> Findings[nodes.TlsVersion | None]:
         if it == given:
             return it
     if given not in {None, "Auto"}:
-        yield complaints.policy_field_not_served(at, f"TLS {given} is not served")
+        yield shared.no_effect(at, f"TLS {given} is not served")
     return None
 
 
@@ -28,5 +28,5 @@ def known(given: Iterable[str], served: tuple[str, ...], at: Place) -> Findings[
             found.append(it)
         else:
             why = f"{it[:60]!r} is none of {', '.join(served)}"
-            yield complaints.policy_field_not_served(at.item(index), why)
+            yield shared.no_effect(at.item(index), why)
     return tuple(dict.fromkeys(found))

@@ -18,11 +18,6 @@ value_not_valid = error(ConditionType.Accepted, Gateway.Invalid, _CLOSED)
 value_not_supported = error(ConditionType.Accepted, Gateway.UnsupportedValue, _CLOSED)
 
 
-def remark(field: Place, why: str) -> Problem:
-    """A field that has no effect; ignoring it opens nothing."""
-    return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")
-
-
 def session_parted(field: Place, why: str) -> Problem:
     """A backend of a rule whose sessions are not kept together with those of the others."""
     text = f"requests of a session may go to another backend, because {why}"

@@ -131,11 +131,6 @@ def infrastructure_not_made(field: Place) -> Problem:
     return field.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
-def annotation_left_out(field: Place, why: str) -> Problem:
-    """An annotation of a Gateway's infrastructure that no object gets."""
-    return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")
-
-
 def version_not_supported(owner: Place, found: str, supported: Iterable[str]) -> Problem:
     message = f"the CRDs have bundle version {found}; supported: {listed(supported)}"
     return Problem(

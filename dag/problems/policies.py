@@ -81,11 +81,6 @@ def rule_not_served(owner: Place, rule: Place, *, is_error: bool) -> Problem:
     )
 
 
-def policy_field_not_served(field: Place, why: str) -> Problem:
-    """A field that has no effect; ignoring it opens nothing."""
-    return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")
-
-
 def no_effect_on_streams(owner: Place, fields: tuple[str, ...], kinds: str) -> Problem:
     """Fields about requests, of a policy that is for routes without requests, too."""
     paths = ", ".join(owner.at(it).path for it in fields)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dag.problems import Problem
 from dag.problems.places import Place
-from dag.problems.reasons import Word
+from dag.problems.reasons import ConditionType, Gateway, Word
 
 Constructor = Callable[[Place, str], Problem]
 """Makes the problem of a kind for a field, from its place and why it is not valid."""
@@ -40,3 +40,8 @@ def error(type_: Word, reason: Word, end: str = "") -> Constructor:
 def closing(type_: Word, reason: Word, end: str) -> Constructor:
     """The constructor of an error that closes what it is about."""
     return lambda place, text: place.closing(type_, reason, text + end)
+
+
+def no_effect(field: Place, why: str) -> Problem:
+    """A field of the Gateway API or of a policy that is ignored, which opens nothing."""
+    return field.warning(ConditionType.Accepted, Gateway.Accepted, f"has no effect: {why}")

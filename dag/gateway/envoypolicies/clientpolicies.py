@@ -18,7 +18,7 @@ from dag.gateway.envoypolicies.clienttls import KIND, ClientTls
 from dag.gateway.envoypolicies.policyancestors import Ancestry
 from dag.gateway.envoypolicies.policyeffects import Effects
 from dag.gateway.envoypolicies.policytargets import Policy, PolicyKind
-from dag.problems import Problem, Refused
+from dag.problems import Problem, Refused, shared
 from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place
 from dag.values import durations
@@ -63,7 +63,7 @@ def _effect(view: View, spec: ClientTrafficPolicySpec, own: Place) -> Findings[E
     for value in unknown_values(spec):
         if "clientValidation" not in value.path:
             at = Place(own.subject, f"{own.path}.{value.path}")
-            yield complaints.policy_field_not_served(at, value.message)
+            yield shared.no_effect(at, value.message)
     try:
         tls = ClientTls()
         if spec.tls is not None:

@@ -5,7 +5,7 @@ Source: Envoy Gateway 1.9.
 
 from crds.envoygateway.keepalives import HTTP2Keepalive, TCPKeepalive
 from dag import nodes
-from dag.problems import policies as complaints
+from dag.problems import shared
 from dag.problems.places import Findings, Place
 from dag.values import durations, quantities
 
@@ -26,7 +26,7 @@ def byte_count(
     if given is None:
         return None
     if why := quantities.refusal(given, least, most):
-        yield complaints.policy_field_not_served(at, why)
+        yield shared.no_effect(at, why)
         return None
     return quantities.whole(given)
 
@@ -48,14 +48,14 @@ def pings(written: HTTP2Keepalive | None, at: Place) -> Findings[nodes.Pings | N
         return None
     interval, idle = seconds(written.interval), seconds(written.idle_interval)
     if interval is None and idle is None:
-        yield complaints.policy_field_not_served(at, "interval or idleInterval must be set")
+        yield shared.no_effect(at, "interval or idleInterval must be set")
         return None
     timeout = seconds(written.timeout)
     if timeout is None:
         timeout = 20.0
     for field, given in (("interval", interval), ("timeout", timeout), ("idleInterval", idle)):
         if given is not None and given < 0.001:
-            yield complaints.policy_field_not_served(at.at(field), "must be at least 1ms")
+            yield shared.no_effect(at.at(field), "must be at least 1ms")
             return None
     return nodes.Pings(
         interval, timeout, 15 if written.interval_jitter is None else written.interval_jitter, idle

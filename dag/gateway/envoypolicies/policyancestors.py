@@ -20,7 +20,7 @@ from dag.gateway import conditions
 from dag.gateway.envoypolicies import policyparents, policytargets
 from dag.gateway.envoypolicies.policyoverrides import IsMerging, Overrides
 from dag.gateway.envoypolicies.policytargets import Claim, Policy, PolicyKind
-from dag.problems import Problem
+from dag.problems import Problem, shared
 from dag.problems import policies as complaints
 from dag.problems.places import Place
 from dag.problems.reasons import ConditionType
@@ -141,7 +141,7 @@ def _of_fields(found: Policy, own: Place) -> Iterator[Problem]:
     """Unserved fields without effect; those that close routes are in the policy's meaning."""
     for field in unserved(found):
         if not field.guards:
-            yield complaints.policy_field_not_served(Place(own.subject, field.path), field.why)
+            yield shared.no_effect(Place(own.subject, field.path), field.why)
 
 
 def _of_targets(

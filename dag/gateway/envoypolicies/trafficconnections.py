@@ -5,7 +5,7 @@ from crds.envoygateway import backendtrafficpolicy as crd
 from dag import nodes
 from dag.gateway.envoypolicies import connectionvalues
 from dag.gateway.envoypolicies.connectionvalues import LEAST_WINDOW, byte_count, seconds
-from dag.problems import policies as complaints
+from dag.problems import shared
 from dag.problems.places import Findings, Place
 
 _TOO_OFTEN = 0.001
@@ -46,7 +46,7 @@ def _preconnect(
     each, ahead = buffers.preconnect.per_endpoint_percent, buffers.preconnect.predictive_percent
     if ahead is not None and ahead > _MOST_AHEAD:
         why = f"{ahead} is more than {_MOST_AHEAD}"
-        yield complaints.policy_field_not_served(at.at("predictivePercent"), why)
+        yield shared.no_effect(at.at("predictivePercent"), why)
         ahead = None
     return nodes.Preconnect(
         each / 100 if each is not None else None, ahead / 100 if ahead is not None else None
@@ -81,6 +81,6 @@ def _dns(found: connections.BackendDNS | None, at: Place) -> Findings[nodes.DnsS
     refresh = seconds(found.dns_refresh_rate)
     if refresh is not None and refresh <= _TOO_OFTEN:
         why = "must be more than 1ms"
-        yield complaints.policy_field_not_served(at.at("dnsRefreshRate"), why)
+        yield shared.no_effect(at.at("dnsRefreshRate"), why)
         refresh = None
     return nodes.DnsSettings(refresh, bool(found.respect_dns_ttl), found.lookup_family)

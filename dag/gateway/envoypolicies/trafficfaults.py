@@ -11,7 +11,7 @@ from crds.envoygateway import backendtrafficpolicy as crd
 from crds.envoygateway import faultinjection as faults
 from crds.envoygateway.compressors import Compressor
 from dag import nodes
-from dag.problems import policies as complaints
+from dag.problems import shared
 from dag.problems.places import Findings, Place
 from dag.values import durations, quantities
 
@@ -31,7 +31,7 @@ def fault(found: faults.FaultInjection | None, own: Place) -> Findings[nodes.Fau
     aborted = _of_a_million(abort.percentage) if abort is not None else 0
     if abort is not None and (abort.http_status or 0) > _MOST_STATUS:
         why = f"{abort.http_status} is more than {_MOST_STATUS}"
-        yield complaints.policy_field_not_served(at.at("abort").at("httpStatus"), why)
+        yield shared.no_effect(at.at("abort").at("httpStatus"), why)
         aborted = 0
     if abort is None or not aborted:
         return nodes.Fault(delay, delayed) if delay is not None else None
@@ -74,7 +74,7 @@ def compressors(
         at = own.at(field, index)
         if it.type in made:
             why = f"an entry before it has {it.type}, too"
-            yield complaints.policy_field_not_served(at, why)
+            yield shared.no_effect(at, why)
             continue
         shortest = yield from _shortest(it, at.at("minContentLength"))
         made[it.type] = nodes.Compressor(_ALGORITHMS[it.type], shortest)
@@ -85,6 +85,6 @@ def _shortest(found: Compressor, at: Place) -> Findings[int]:
     if found.min_content_length is None:
         return _SHORTEST
     if why := quantities.refusal(found.min_content_length, _SHORTEST, _MOST):
-        yield complaints.policy_field_not_served(at, why)
+        yield shared.no_effect(at, why)
         return _SHORTEST
     return quantities.whole(found.min_content_length)

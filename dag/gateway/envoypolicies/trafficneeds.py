@@ -9,10 +9,8 @@ from crds.envoygateway import backendhealth as health
 from crds.envoygateway import backendtrafficpolicy as crd
 from dag.gateway.envoypolicies.trafficupstreams import positive
 from dag.problems import Problem
-from dag.problems import policies as complaints
 from dag.problems.places import Place
-
-_told = complaints.policy_field_not_served
+from dag.problems.shared import no_effect
 
 
 def unmet(spec: crd.BackendTrafficPolicySpec, own: Place) -> Iterator[Problem]:
@@ -29,9 +27,9 @@ def unmet(spec: crd.BackendTrafficPolicySpec, own: Place) -> Iterator[Problem]:
         for index, it in enumerate(spec.http_upgrade):
             if it.type == "websocket":
                 why = "requestBuffer has Envoy read each request whole, and a WebSocket has no end"
-                yield _told(own.at("httpUpgrade", index), why)
+                yield no_effect(own.at("httpUpgrade", index), why)
     if spec.compression and spec.compressor:
-        yield _told(own.at("compression"), "compressor replaces it")
+        yield no_effect(own.at("compression"), "compressor replaces it")
 
 
 _NOT_STARTED_SLOWLY = ("Random", "ConsistentHash")
@@ -47,7 +45,7 @@ _HASHED = {
 
 def _of_balancer(found: crd.LoadBalancer, at: Place) -> Iterator[Problem]:
     if found.slow_start is not None and found.type in _NOT_STARTED_SLOWLY:
-        yield _told(at.at("slowStart"), f"it is not for the type {found.type}")
+        yield no_effect(at.at("slowStart"), f"it is not for the type {found.type}")
     hashes = found.consistent_hash
     if hashes is None:
         return
@@ -56,9 +54,9 @@ def _of_balancer(found: crd.LoadBalancer, at: Place) -> Iterator[Problem]:
         path = "queryParams" if type_ == "QueryParams" else field
         is_set = bool(getattr(hashes, field))
         if hashes.type == type_ and not is_set:
-            yield _told(place, f"{path} must be set with the type {type_}")
+            yield no_effect(place, f"{path} must be set with the type {type_}")
         elif hashes.type != type_ and is_set:
-            yield _told(place.at(path), f"it is not for the type {hashes.type}")
+            yield no_effect(place.at(path), f"it is not for the type {hashes.type}")
 
 
 def _of_preconnect(spec: crd.BackendTrafficPolicySpec, at: Place) -> Iterator[Problem]:
@@ -67,7 +65,7 @@ def _of_preconnect(spec: crd.BackendTrafficPolicySpec, at: Place) -> Iterator[Pr
     is_asked = opened is not None and opened.predictive_percent is not None
     if is_asked and balancer in _NOT_FORESEEN:
         why = f"which endpoint is next is not known with the type {balancer} of loadBalancer"
-        yield _told(at.at("predictivePercent"), why)
+        yield no_effect(at.at("predictivePercent"), why)
 
 
 def _of_back_off(found: crd.BackOff | None, at: Place) -> Iterator[Problem]:
@@ -76,16 +74,16 @@ def _of_back_off(found: crd.BackOff | None, at: Place) -> Iterator[Problem]:
         return
     base = positive(found.base_interval)
     if base is None:
-        yield _told(at.at("maxInterval"), "baseInterval must be set, too")
+        yield no_effect(at.at("maxInterval"), "baseInterval must be set, too")
     elif longest < base:
-        yield _told(at.at("maxInterval"), "it is shorter than baseInterval")
+        yield no_effect(at.at("maxInterval"), "it is shorter than baseInterval")
 
 
 def _of_check(found: health.ActiveCheck, at: Place) -> Iterator[Problem]:
     for type_, other in (("TCP", found.tcp), ("GRPC", found.grpc)):
         if other is not None and found.type != type_:
-            yield _told(at.at(type_.lower()), f"it is not for the type {found.type}")
+            yield no_effect(at.at(type_.lower()), f"it is not for the type {found.type}")
     http = found.http
     if http is not None and http.request_body is not None and http.method not in ("POST", "PUT"):
         why = f"the method {http.method or 'GET'} has no body"
-        yield _told(at.at("http").at("requestBody"), why)
+        yield no_effect(at.at("http").at("requestBody"), why)

@@ -10,8 +10,7 @@ from crds.envoygateway import responseoverride as overrides
 from dag import nodes
 from dag.engine.view import View
 from dag.gateway import answerbodies
-from dag.problems import Refused
-from dag.problems import policies as complaints
+from dag.problems import Refused, shared
 from dag.problems.places import Findings, Place
 from dag.values import headers, regexes
 
@@ -30,7 +29,7 @@ def pages(
 
 
 def _refused(at: Place, why: str) -> Refused:
-    return Refused(complaints.policy_field_not_served(at, why))
+    return Refused(shared.no_effect(at, why))
 
 
 def _page(view: View, found: overrides.ResponseOverride, at: Place) -> nodes.ErrorPage:

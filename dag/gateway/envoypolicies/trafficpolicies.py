@@ -24,8 +24,7 @@ from dag.gateway.envoypolicies.policyeffects import Effects
 from dag.gateway.envoypolicies.policymerging import Merging
 from dag.gateway.envoypolicies.policytargets import ALL_TARGETS, PolicyKind
 from dag.gateway.envoypolicies.trafficupstreams import Upstream, positive, seconds
-from dag.problems import Refused
-from dag.problems import policies as complaints
+from dag.problems import Refused, shared
 from dag.problems.places import Findings, Place
 
 KIND = trafficlimits.KIND
@@ -159,7 +158,7 @@ def _traffic(
     for index, it in enumerate(spec.http_upgrade):
         if it.type != "websocket":
             field = own.at("httpUpgrade", index).at("type")
-            yield complaints.policy_field_not_served(field, f"{it.type[:60]!r} is not served yet")
+            yield shared.no_effect(field, f"{it.type[:60]!r} is not served yet")
     try:
         limits = trafficlimits.of_all(view, spec.rate_limit, own)
         local = trafficlimits.local(spec.rate_limit, own)

@@ -13,8 +13,7 @@ from crds.envoygateway import backendtrafficpolicy as crd
 from crds.records import dataclass, replace
 from dag import nodes
 from dag.gateway.envoypolicies import trafficconnections
-from dag.problems import Problem
-from dag.problems import policies as complaints
+from dag.problems import Problem, shared
 from dag.problems.places import Findings, Place
 from dag.values import durations, headers
 
@@ -102,7 +101,7 @@ def _table_size(spec: crd.BackendTrafficPolicySpec, own: Place) -> Findings[int 
         return None
     if not _is_prime(hashes.table_size):
         field = own.at("loadBalancer").at("consistentHash").at("tableSize")
-        yield complaints.policy_field_not_served(field, f"{hashes.table_size} is no prime")
+        yield shared.no_effect(field, f"{hashes.table_size} is no prime")
         return None
     return hashes.table_size
 
@@ -155,9 +154,9 @@ def _attributes(found: crd.HashedCookie, at: Place) -> Findings[tuple[tuple[str,
     made: list[tuple[str, str]] = []
     for name, value in sorted((found.attributes or {}).items()):
         if headers.name_refusal(name) or name.startswith(":"):
-            yield complaints.policy_field_not_served(at, f"{name[:60]!r} is no attribute")
+            yield shared.no_effect(at, f"{name[:60]!r} is no attribute")
         elif headers.value_refusal(value) or ";" in value:
-            yield complaints.policy_field_not_served(at, f"{value[:60]!r} is no value")
+            yield shared.no_effect(at, f"{value[:60]!r} is no value")
         else:
             made.append((name, value))
     return tuple(made)
@@ -166,7 +165,7 @@ def _attributes(found: crd.HashedCookie, at: Place) -> Findings[tuple[tuple[str,
 def _unusable(names: list[str], at: Place) -> Iterator[Problem]:
     for it in names:
         if why := headers.name_refusal(it):
-            yield complaints.policy_field_not_served(at, f"header {it[:60]!r} {why}")
+            yield shared.no_effect(at, f"header {it[:60]!r} {why}")
 
 
 def _slow_start(found: crd.SlowStart | None) -> nodes.SlowStart | None:
