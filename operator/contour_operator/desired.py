@@ -61,12 +61,6 @@ def owns_fleets(configuration: Raw) -> bool:
     return raw.at(configuration, "spec", "envoy", "managed") is not False
 
 
-def has_handed_over_fleets(configuration: ContourConfiguration) -> bool:
-    """Whether the fleets that the instance has made were handed over to its users."""
-    envoy = configuration.spec.envoy
-    return envoy is not None and envoy.managed is False
-
-
 def watches(configuration: ContourConfiguration, namespace: str) -> bool:
     """Whether the instance watches a namespace."""
     watched = _contour(configuration.spec).watch_namespaces

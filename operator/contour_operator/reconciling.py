@@ -108,7 +108,7 @@ class Reconciler:
                 await self._refuse(found, obstacles)
                 raise Requeue(obstacles[0].message)
             found = await self._writer.add_finalizer(found)
-        left = [problem async for problem in self._applied(found.owner, decoded)]
+        left = [problem async for problem in self._applied(found, decoded)]
         await self._tell(found, left)
         self._memory.applied.pop(found.owner, None)
         if unsettled := [it for it in left if not it.is_settled]:
@@ -146,9 +146,10 @@ class Reconciler:
         return None
 
     async def _applied(
-        self, owner: Owner, configuration: ContourConfiguration
+        self, found: Configuration, configuration: ContourConfiguration
     ) -> AsyncIterator[Problem]:
         """Makes and repairs what should exist, prunes what should not; yields problems."""
+        owner = found.owner
         for failure in await self._renew(owner):
             yield failure
         wanted = desired.children(configuration, self._release)
@@ -156,7 +157,7 @@ class Reconciler:
             problem = await self._apply(owner, document)
             if problem is not None:
                 yield _placed(problem, document, configuration)
-        async for problem in self._pruned(owner, configuration, wanted):
+        async for problem in self._pruned(found, configuration, wanted):
             yield problem
         if problem := await self._leave_gateways(owner, configuration):
             yield problem
@@ -170,12 +171,13 @@ class Reconciler:
         return []
 
     async def _pruned(
-        self, owner: Owner, configuration: ContourConfiguration, wanted: Sequence[Raw]
+        self, found: Configuration, configuration: ContourConfiguration, wanted: Sequence[Raw]
     ) -> AsyncIterator[Problem]:
-        kept = {objects.path(it) for it in (*wanted, *issuing.documents(owner))}
+        kept = {objects.path(it) for it in (*wanted, *issuing.documents(found.owner))}
         given = [_gives(it) for it in wanted]
-        every = dict(self._children.of(children.of(owner)))  # a copy, for pruning changes it
-        stray = strayfleets.strays(every.values(), wanted, configuration)
+        every = dict(self._children.of(children.of(found.owner)))  # a copy: pruning changes it
+        owns_fleets = desired.owns_fleets(found.raw)
+        stray = strayfleets.strays(every.values(), wanted) if owns_fleets else ()
         doomed = [it for path, it in every.items() if path not in kept and _is_of_the_operator(it)]
         for child in (*doomed, *stray):
             # A binding stays while the instance removes, by its rights, what it has made.

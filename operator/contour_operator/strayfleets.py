@@ -13,13 +13,9 @@ from crds.contourconfiguration import ContourConfiguration
 from crds.raw import Raw
 
 
-def strays(
-    every: Iterable[Raw], wanted: Iterable[Raw], configuration: ContourConfiguration
-) -> Sequence[Raw]:
+def strays(every: Iterable[Raw], wanted: Iterable[Raw]) -> Sequence[Raw]:
     """The children that belong to fleets of Gateways in namespaces where no wanted binding grants
     the rights for them, in the order of removal."""
-    if desired.has_handed_over_fleets(configuration):
-        return ()
     bindings = [it for it in wanted if desired.is_for_fleets_of_gateways(it)]
     found = [
         it
