@@ -16,7 +16,7 @@ from contour.status import listing, rendering
 from contour.status.rows import Row, State
 from crds.meta import ObjectRef
 from crds.raw import Raw, is_mapping, items, mapping
-from dag import fleets, hosts, listeners, nodes, services
+from dag import hosts, listeners, nodes, services
 from dag.evaluation import guards
 from dag.findings import routes as routewords
 
@@ -93,8 +93,7 @@ class Views:
 
     def fleets(self) -> Sequence[str]:
         """The names of the fleets of Envoys, sorted."""
-        found = self.instance.controller.engine.answers(fleets.fleet)
-        return sorted(name for name, it in found if it is not None)
+        return sorted(self.instance.controller.fleets)
 
     def listeners(self) -> Sequence[tuple[nodes.ListenerKey, nodes.Listener]]:
         """All listeners, sorted."""
