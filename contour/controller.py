@@ -166,7 +166,7 @@ class Controller:
         """Observes what the Envoys of a fleet accept and refuse, so that statuses show it."""
         asked_by = outputs.asked_by(fleet)
         served = (is_accepted, published, asked_by)
-        return FleetReports(fleet, self.engine, settle_soon, *served, self._refused)
+        return FleetReports(fleet, self._refused, settle_soon, *served)
 
     def report_process_errors(self, faults: tuple[str, ...]) -> None:
         """Takes the settings that this process could not apply, for the configuration's status."""

@@ -34,13 +34,12 @@ class FleetReports(AckObserver):
     """The reports of one fleet; the observer of a `contour.xds.fleet.Fleet`."""
 
     fleet: str
-    engine: Engine
+    objects: RefusedObjects  # of all fleets
     settle_soon: Callable[[], None]
     is_accepted: Callable[[Name], bool]
     published: PublishedState | None = None  # needed where there are other replicas
     # Who asks for a resource, in a fleet whose clients each refuse for themselves.
     asked_by: Callable[[Name], Application] | None = None
-    shared: RefusedObjects | None = None  # with the reports of other fleets
     tell: Callable[[ReportDelta], None] = lambda _: None  # the changes that our own Envoys report
     _said: dict[str, EnvoyReport] = field(default_factory=lambda: {OWN: EnvoyReport()})
     _of: defaultdict[ObjectRef, set[tuple[str, PartKey]]] = field(
@@ -52,16 +51,19 @@ class FleetReports(AckObserver):
     )
     _pending: set[str] = field(default_factory=set)
     _awaited: Awaited = field(init=False)
-    _objects: RefusedObjects = field(init=False)
 
     def __post_init__(self) -> None:
-        self._objects = self.shared or RefusedObjects(self.engine)
         self.engine.write(refusals.ENVOYS, self.fleet, 0)
         if self.fleet == ratelimitclient.FLEET and self.published is not None:
             self._awaited = Limits(self.engine, self.published)
         else:
             served = (self.is_accepted, self.published)
             self._awaited = Listeners(self.fleet, self.engine, *served)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine into which rows are written."""
+        return self.objects.engine
 
     @property
     def own(self) -> EnvoyReport:
@@ -209,7 +211,7 @@ class FleetReports(AckObserver):
             return
         envoys = sum(it.envoys for it in self._said.values())
         refused = RefusedByFleet(frozenset(said for _, said in words), by, envoys)
-        self._objects.write(self.fleet, origin, refused)
+        self.objects.write(self.fleet, origin, refused)
 
     def _connected(self) -> releases.Counted:
         found = sum((Counter(it.releases) for it in self._said.values()), Counter[str]())

@@ -25,7 +25,8 @@ class RefusedObjects:
     """What is refused of each object, by fleet."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self.engine = engine
+        """Where the rows are written."""
         self._found: defaultdict[ObjectRef, dict[str, RefusedByFleet]] = defaultdict(dict)
 
     def write(self, fleet: str, origin: ObjectRef, refused: RefusedByFleet) -> None:
@@ -38,8 +39,8 @@ class RefusedObjects:
         if not found:
             del self._found[origin]
         words = frozenset[str]().union(*(it.words for it in found.values()))
-        self._engine.write(refusals.REFUSERS, origin, _refusers(found.values()))
-        self._engine.write(refusals.REFUSALS, origin, tuple(sorted(words)) or None)
+        self.engine.write(refusals.REFUSERS, origin, _refusers(found.values()))
+        self.engine.write(refusals.REFUSALS, origin, tuple(sorted(words)) or None)
 
 
 def _refusers(found: Collection[RefusedByFleet]) -> tuple[releases.Counted, int] | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import grpc
 
-from contour.envoyreports import FleetReports, collector, reporting
+from contour.envoyreports import FleetReports, RefusedObjects, collector, reporting
 from contour.xds import credentials
 from contour.xds.envoy import Patience
 from contour.xds.server import Server
@@ -63,7 +63,7 @@ class Replica:
         """Listens to the Envoys of a fleet, here and on the other replicas."""
         served = self.server.fleet(fleet)
         reports = FleetReports(
-            *(fleet, self.engine, self.stirred.set),
+            *(fleet, RefusedObjects(self.engine), self.stirred.set),
             lambda it: not served.acceptance.is_pending(it),
             served.acceptance,
         )

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from contour.envoyreports import FleetReports, report
+from contour.envoyreports import FleetReports, RefusedObjects, report
 from contour.envoyreports.report import ListenerState, Refusal, ReportDelta
 from contour.xds.fleet import Fleet
 from contour.xds.resources import LISTENER, ROUTE, Change, Name, PartKey
@@ -140,7 +140,9 @@ def test_the_rows_are_those_of_a_fresh_reading(history: list[tuple[str, str, Any
 def play(history: list[tuple[str, str, Any]]) -> None:
     fleet = Fleet("web")
     fleet.publish([world.route_head("web")])
-    reports = FleetReports("web", Engine(Plan()), lambda: None, lambda _: True, fleet.acceptance)
+    reports = FleetReports(
+        "web", RefusedObjects(Engine(Plan())), lambda: None, lambda _: True, fleet.acceptance
+    )
     fleet.observer = reports
     judge = Judge(fleet)
     for what, who, it in history:

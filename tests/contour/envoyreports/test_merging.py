@@ -29,7 +29,7 @@ def leader(*published: Change) -> tuple[FleetReports, Fleet]:
     fleet.publish(published)
     acceptance = fleet.acceptance
     found = FleetReports(
-        *("web", Engine(Plan()), lambda: None),
+        *("web", RefusedObjects(Engine(Plan())), lambda: None),
         *(lambda it: not acceptance.is_pending(it), acceptance),
     )
     fleet.observer = found
@@ -223,7 +223,7 @@ def test_what_is_refused_as_published_has_the_version_that_is_published() -> Non
 
 def test_what_grpc_applications_refuse_is_told_once_for_each_wording_and_side() -> None:
     reports = FleetReports(
-        exports.FLEET, Engine(Plan()), lambda: None, lambda _: True,
+        exports.FLEET, RefusedObjects(Engine(Plan())), lambda: None, lambda _: True,
         asked_by=outputs.asked_by(exports.FLEET),
     )  # fmt: skip
     for name in ("echo.a:1", "echo.a:2", "server/echo.a/0.0.0.0:1", "xdstp://x/t/server/echo.a/:1"):
@@ -237,10 +237,7 @@ def test_what_grpc_applications_refuse_is_told_once_for_each_wording_and_side() 
 def test_an_object_of_several_fleets_has_what_each_of_them_refuses() -> None:
     engine = Engine(Plan())
     shared, here = RefusedObjects(engine), ((APP.kind, APP.namespace, APP.name),)
-    web, own = (
-        FleetReports(it, engine, lambda: None, lambda _: True, shared=shared)
-        for it in ("web", "own")
-    )
+    web, own = (FleetReports(it, shared, lambda: None, lambda _: True) for it in ("web", "own"))
     for it, envoys in ((web, 2), (own, 1)):
         it.connected(envoys, {"1.40.0": envoys})
         it.refused(RefusedPart(*HOST, here, f"bad in {it.fleet}", {"1.40.0": 1}))

@@ -4,7 +4,7 @@ import pytest
 from envoy.service.discovery.v3 import discovery_pb2
 
 from contour.envoy import names
-from contour.envoyreports import FleetReports
+from contour.envoyreports import FleetReports, RefusedObjects
 from contour.envoyreports.report import ReportDelta, whole
 from contour.xds import resources, sotw, wire
 from contour.xds.fleet import Fleet
@@ -33,7 +33,7 @@ class Replica:
         self.fleet.publish([head, *(limit(it, "first") for it in filters)])
         acceptance = self.fleet.acceptance
         self.reports = FleetReports(
-            *(ratelimitclient.FLEET, Engine(Plan()), lambda: None),
+            *(ratelimitclient.FLEET, RefusedObjects(Engine(Plan())), lambda: None),
             *(lambda it: not acceptance.is_pending(it), acceptance),
         )
         self.fleet.observer = self.reports
