@@ -72,7 +72,7 @@ def exact_name(view: View, key: nodes.HostKey) -> Pieces | None:
     at = nodes.ListenerKey(key.fleet, key.listener)
     if found is None or key.host.startswith("*") or not _is_open(view, at):
         return None
-    body = server_names.exact(key.host, server_names.Way(names.chain(found.tls)))
+    body = server_names.exact(key.host, server_names.Destination(names.chain(found.tls)))
     part = replace(resources.part(body, origins=found.origins), hosts=(key.host,))
     return (resources.Change(_name(key.listener), f"name/{key.host}", part),)
 
@@ -91,7 +91,7 @@ def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
     if not _is_open(view, key):
         return None
     found = [
-        (host, server_names.Way(names.chain(secure.tls)))
+        (host, server_names.Destination(names.chain(secure.tls)))
         for host in sorted(view.bucket(WILDCARDS, key))
         if (secure := view.ask(hosts.secure_host, nodes.HostKey(*key, host))) is not None
     ]

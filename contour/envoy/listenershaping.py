@@ -25,24 +25,24 @@ def shaped_listener(view: View, key: TemplateKey) -> ShapedListener | None:
     template = templates.template(node, plain._replace(names=names), is_quic=key.is_quic)
     servers = view.ask(settings.hook_servers, ())
     last = _last(view, key, node, plain)
-    way = chain.Way(servers, lambda it: view.read(questions.REPLIES, it.key))
-    end = way.listener(template)
+    calls = chain.HookCalls(servers, lambda it: view.read(questions.REPLIES, it.key))
+    end = calls.listener(template)
     checked = templates.Checked(end.body)
     known = translating.Known(view, key.fleet, templates.clusters(template))
     if end.body is not None and end.is_changed:
         allowed = templates.Allowed(known, plain.sharded)
         checked = templates.checked(template, end.body, allowed)
-    every = ", ".join(sorted({it.server for it in way.asked}))
-    told = (*way.told, *(Told(every, it) for it in checked.refused))
+    every = ", ".join(sorted({it.server for it in calls.asked}))
+    told = (*calls.told, *(Told(every, it) for it in checked.refused))
     origins = (*node.origins, *passed.authors(view))
     answer = checked.body if end.is_changed else None
     found = GoodListener(node, plain._replace(answer=answer), tuple(sorted(known.added)))
-    silent = translating.lacking(view, key.fleet, names.values(), known, way.answered)
-    whole = ShapedListener(found, tuple(way.asked), tuple(way.answered), told, origins=origins)
+    silent = translating.lacking(view, key.fleet, names.values(), known, calls.answered)
+    whole = ShapedListener(found, tuple(calls.asked), tuple(calls.answered), told, origins=origins)
     whole = whole._replace(refused=whole.answered if checked.refused else ())
     if end.is_whole and checked.body is not None and silent is None:
         return whole
-    told = told if silent is None else (*way.told, *silent)
+    told = told if silent is None else (*calls.told, *silent)
     waiting = whole._replace(served=None, told=told, is_finished=False)
     if last is not None:
         return waiting._replace(served=last, until_then="last")

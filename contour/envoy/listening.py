@@ -250,7 +250,7 @@ def server_name(view: View, key: nodes.HostKey) -> Pieces | None:
         return None
     if key.host == "*":
         return tuple(_default(view, key, found))
-    body = server_names.exact(key.host, _way(found, names.chain(found.tls, found.stream)))
+    body = server_names.exact(key.host, _destination(found, names.chain(found.tls, found.stream)))
     part = replace(resources.part(body, origins=found.origins), hosts=(key.host,))
     return (resources.Change(names.listener(key.listener), f"name/{key.host}", part),)
 
@@ -260,14 +260,14 @@ def _default(view: View, key: nodes.HostKey, found: nodes.SecureHost) -> Iterato
     state = opened(view, TemplateKey(key.fleet, key.listener))
     if state is not None:
         yield _chain(view, wanted, state, chains.DEFAULT, (key.host,))
-    body = server_names.default(_way(found, chains.DEFAULT))
+    body = server_names.default(_destination(found, chains.DEFAULT))
     part = resources.part(body, origins=found.origins)
     yield resources.Change(names.listener(key.listener), "default", part)
 
 
-def _way(found: nodes.SecureHost, chain: str) -> server_names.Way:
+def _destination(found: nodes.SecureHost, chain: str) -> server_names.Destination:
     guards = found.stream.guards if found.stream is not None else None
-    return server_names.Way(chain, guards.ip_filter if guards is not None else None)
+    return server_names.Destination(chain, guards.ip_filter if guards is not None else None)
 
 
 @query
@@ -281,7 +281,7 @@ def wildcards(view: View, key: nodes.ListenerKey) -> Pieces | None:
     if not found or view.ask(is_waiting, TemplateKey(*key)):
         return None
     body = server_names.wildcards(
-        (host, _way(it, names.chain(it.tls, it.stream))) for host, it in found
+        (host, _destination(it, names.chain(it.tls, it.stream))) for host, it in found
     )
     origins = sorted({origin for _, secure in found for origin in secure.origins})
     part = replace(resources.part(body, origins=origins), hosts=tuple(it for it, _ in found))

@@ -36,8 +36,8 @@ def exact_input() -> bytes:
     return encoding.encoded(result)
 
 
-class Way(NamedTuple):
-    """The destination of connections for a name."""
+class Destination(NamedTuple):
+    """The filter chain that serves connections for a name."""
 
     chain: str
     ip_filter: nodes.IpFilter | None = None
@@ -45,20 +45,20 @@ class Way(NamedTuple):
     dialled."""
 
 
-def exact(host: str, way: Way) -> bytes:
+def exact(host: str, destination: Destination) -> bytes:
     """One entry of the map of exact names."""
     result = listener_pb2.Listener()
     entries = result.filter_chain_matcher.matcher_tree.exact_match_map.map
-    _write_way(entries[host], way)
+    _write_destination(entries[host], destination)
     return encoding.encoded(result)
 
 
-def wildcards(ways: Iterable[tuple[str, Way]]) -> bytes:
+def wildcards(destinations: Iterable[tuple[str, Destination]]) -> bytes:
     """All wildcard hosts of a listener, such as `*.example.com`, with their chains."""
     matcher = domain_pb2.ServerNameMatcher()
-    for host, way in ways:
+    for host, destination in destinations:
         entry = matcher.domain_matchers.add(domains=[host])
-        _write_way(entry.on_match, way)
+        _write_destination(entry.on_match, destination)
     result = listener_pb2.Listener()
     tree = result.filter_chain_matcher.on_no_match.matcher.matcher_tree
     _write_input(tree)
@@ -67,10 +67,10 @@ def wildcards(ways: Iterable[tuple[str, Way]]) -> bytes:
     return encoding.encoded(result)
 
 
-def default(way: Way) -> bytes:
+def default(destination: Destination) -> bytes:
     """Connections with any other name or without a name. Without this part they are closed."""
     result = listener_pb2.Listener()
-    _write_way(result.filter_chain_matcher.on_no_match.matcher.on_no_match, way)
+    _write_destination(result.filter_chain_matcher.on_no_match.matcher.on_no_match, destination)
     return encoding.encoded(result)
 
 
@@ -79,11 +79,11 @@ def _write_input(target: matcher_pb2.Matcher.MatcherTree) -> None:
     target.input.typed_config.Pack(network_inputs_pb2.ServerNameInput())
 
 
-def _write_way(target: matcher_pb2.Matcher.OnMatch, way: Way) -> None:
-    if way.ip_filter is None:
-        _write_chain(target, way.chain)
+def _write_destination(target: matcher_pb2.Matcher.OnMatch, destination: Destination) -> None:
+    if destination.ip_filter is None:
+        _write_chain(target, destination.chain)
     else:
-        _write_filtered(target.matcher, way.chain, way.ip_filter)
+        _write_filtered(target.matcher, destination.chain, destination.ip_filter)
 
 
 _NOWHERE = "nowhere"

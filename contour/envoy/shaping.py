@@ -176,34 +176,34 @@ def _attempted(
     """The host after all hooks; the routes in `refused` stay as they were."""
     view, key = host.view, host.key
     asked = view.ask(stripped, key)
-    way = chain.Way(servers, lambda it: view.read(questions.REPLIES, it.key), host, refused)
-    end = way.through(asked.body, referred)
+    calls = chain.HookCalls(servers, lambda it: view.read(questions.REPLIES, it.key), host, refused)
+    end = calls.virtual_host(asked.body, referred)
     known = _known(view, key)
     found = Shaped(
-        None, tuple(way.asked), tuple(way.answered), tuple(way.told),
-        end.is_whole, end.is_whole and not way.passed, origins=host.node.origins,
+        None, tuple(calls.asked), tuple(calls.answered), tuple(calls.told),
+        end.is_whole, end.is_whole and not calls.passed, origins=host.node.origins,
     )  # fmt: skip
     if not end.is_whole and (waiting := _waiting(host, found)).served is not None:
         return _Attempt(waiting, known)
     if end.body is None:
         return _Attempt(found, known)
-    found = _partly(host, way, found)
-    node = host.with_held(way.held)
-    if not end.is_changed and not way.held:
+    found = _partly(host, calls, found)
+    node = host.with_held(calls.held)
+    if not end.is_changed and not calls.held:
         return _Attempt(found._replace(served=Good(node, None)), known)
-    good, refusals = _checked(host, Good(node, end.body, routed=way.routed), known)
-    good = good._replace(closed=good.closed | frozenset(map(host.name, way.closed)))
+    good, refusals = _checked(host, Good(node, end.body, routed=calls.routed), known)
+    good = good._replace(closed=good.closed | frozenset(map(host.name, calls.closed)))
     return _Attempt(found._replace(served=good), known, refusals)
 
 
-def _partly(host: _Host, way: chain.Way, found: Shaped) -> Shaped:
+def _partly(host: _Host, calls: chain.HookCalls, found: Shaped) -> Shaped:
     """Notes which routes are not finished, and what is served for them."""
-    waiting = (*way.held, *way.closed)
+    waiting = (*calls.held, *calls.closed)
     if not waiting:
-        return found._replace(is_finished=found.is_finished and not way.passed)
-    origins = sorted({host.node.routes[it].origin for it in (*waiting, *way.passed)})
+        return found._replace(is_finished=found.is_finished and not calls.passed)
+    origins = sorted({host.node.routes[it].origin for it in (*waiting, *calls.passed)})
     found = found._replace(is_finished=False, origins=tuple(origins))
-    return found._replace(until_then="partly") if way.closed else found._replace(until_then="held")
+    return found._replace(until_then="partly" if calls.closed else "held")
 
 
 def _without_refused(

@@ -61,11 +61,11 @@ def is_asked(servers: Iterable[nodes.HookServer], referred: Iterable[tuple[Refer
 
 
 @dataclass(slots=True)
-class _Place:
-    """A route, host or listener on its way through the hooks."""
+class _State:
+    """The state of a route, host or listener between two calls."""
 
     body: bytes | None = None
-    """Its present state; None if it has to wait for an answer."""
+    """None if it has to wait for an answer."""
     is_whole: bool = True
     is_open: bool = False
     """Whether an extension has been asked and may still answer."""
@@ -74,8 +74,8 @@ class _Place:
 
 
 @dataclass(slots=True)
-class Way:
-    """One host or listener on its way through the hooks."""
+class HookCalls:
+    """The calls of the hooks about one host or listener, in the order of the extensions."""
 
     servers: Sequence[nodes.HookServer]
     ask: Ask
@@ -97,23 +97,23 @@ class Way:
     routed: bytes | None = None
     """The host after the hook `Route`."""
 
-    def through(self, before: bytes, referred: Sequence[tuple[Referred, ...]]) -> Finished:
+    def virtual_host(self, before: bytes, referred: Sequence[tuple[Referred, ...]]) -> Finished:
         """A VirtualHost after all hooks; `referred` are, for each route, the objects that its rule
         refers to."""
-        place = _Place(before)
+        state = _State(before)
         if any(referred):
-            place.body = self.routed = self._with_routes(place, before, referred)
-        self._each("VirtualHost", place)
-        return _finished(before, place)
+            state.body = self.routed = self._with_routes(state, before, referred)
+        self._each("VirtualHost", state)
+        return _finished(before, state)
 
     def listener(self, before: bytes) -> Finished:
         """The template of a listener after all hooks."""
-        place = _Place(before)
-        self._each("HTTPListener", place)
-        return _finished(before, place)
+        state = _State(before)
+        self._each("HTTPListener", state)
+        return _finished(before, state)
 
     def _with_routes(
-        self, place: _Place, body: bytes, referred: Sequence[tuple[Referred, ...]]
+        self, state: _State, body: bytes, referred: Sequence[tuple[Referred, ...]]
     ) -> bytes | None:
         """The host with its routes after the hook `Route`; None if it has to wait. All routes are
         asked about at once."""
@@ -125,14 +125,14 @@ class Way:
         }
         unfinished = [it for it, found in routes.items() if not self._is_finished(it, found)]
         if any(it.is_open for it in routes.values()) or any(map(self._must_wait, unfinished)):
-            place.is_whole = False
-            place.is_closed = any(it.is_closed for it in routes.values()) or bool(self.refused)
+            state.is_whole = False
+            state.is_closed = any(it.is_closed for it in routes.values()) or bool(self.refused)
             return None
         for index, found in routes.items():
             self._write(host.routes[index], index, found)
         return encoding.encoded(host)
 
-    def _is_finished(self, index: int, found: _Place) -> bool:
+    def _is_finished(self, index: int, found: _State) -> bool:
         return found.is_whole and index not in self.refused
 
     def _must_wait(self, index: int) -> bool:
@@ -140,7 +140,7 @@ class Way:
         of = self.lasting
         return of is not None and of.route(index) is None and of.is_replacing(index)
 
-    def _write(self, target: pb.Route, index: int, found: _Place) -> None:
+    def _write(self, target: pb.Route, index: int, found: _State) -> None:
         if self._is_finished(index, found) and found.body is not None:
             target.ParseFromString(found.body)
         elif self.lasting is not None and (last := self.lasting.route(index)) is not None:
@@ -153,45 +153,45 @@ class Way:
             self.closed.append(index)
             _close(target)
 
-    def _route(self, host: pb.VirtualHost, index: int, objects: Iterable[Referred]) -> _Place:
-        place = _Place(encoding.encoded(host.routes[index]))
+    def _route(self, host: pb.VirtualHost, index: int, objects: Iterable[Referred]) -> _State:
+        state = _State(encoding.encoded(host.routes[index]))
         for server in self.servers:
             kinds = {(it.group, it.kind) for it in server.kinds}
             mine = tuple(it.content for it in objects if it.kind in kinds)
-            if place.body is not None and mine and "Route" in server.hooks:
+            if state.body is not None and mine and "Route" in server.hooks:
                 domains = tuple(host.domains)
-                self._next(place, server, Question(server.name, "Route", place.body, domains, mine))
-        return place
+                self._next(state, server, Question(server.name, "Route", state.body, domains, mine))
+        return state
 
-    def _each(self, hook: nodes.Hook, place: _Place) -> None:
+    def _each(self, hook: nodes.Hook, state: _State) -> None:
         """Takes a host or listener through all extensions that have the hook."""
         for server in self.servers:
-            if place.body is not None and hook in server.hooks:
-                self._next(place, server, Question(server.name, hook, place.body))
+            if state.body is not None and hook in server.hooks:
+                self._next(state, server, Question(server.name, hook, state.body))
 
-    def _next(self, place: _Place, server: nodes.HookServer, question: Question) -> None:
-        """Applies the reply of a server to a place. While it has to wait for a reply, the place has
+    def _next(self, state: _State, server: nodes.HookServer, question: Question) -> None:
+        """Applies the reply of a server to a state. While it has to wait for a reply, it has
         no body, because later extensions would see a wrong state."""
         self.asked.append(question)
         reply = self.ask(question)
         if isinstance(reply, Reply):
             self.answered.append(question)
-            place.body = question.body if reply.body is None else reply.body
+            state.body = question.body if reply.body is None else reply.body
             return
-        place.is_whole = False
+        state.is_whole = False
         if reply is None:
-            place.is_open, place.body = True, None
-            place.is_closed |= not all(it.fail_open for it in self.servers)
+            state.is_open, state.body = True, None
+            state.is_closed |= not all(it.fail_open for it in self.servers)
             return
         self.told.append(Told(server.name, reply.why))
         if not server.fail_open:
-            place.is_closed, place.body = True, None
+            state.is_closed, state.body = True, None
 
 
-def _finished(before: bytes, place: _Place) -> Finished:
-    if place.body is not None:
-        return Finished(place.body, place.is_whole, place.body != before)
-    return Finished(None if place.is_closed else before, is_whole=False, is_changed=False)
+def _finished(before: bytes, state: _State) -> Finished:
+    if state.body is not None:
+        return Finished(state.body, state.is_whole, state.body != before)
+    return Finished(None if state.is_closed else before, is_whole=False, is_changed=False)
 
 
 def _close(route: pb.Route) -> None:
