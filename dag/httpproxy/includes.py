@@ -12,21 +12,17 @@ from dataclasses import dataclass
 
 from crds import httpproxy as crd
 from crds.conditions import MatchCondition
-from crds.meta import NamespacedName, ObjectRef
-from dag import hints, nodes, tables
+from dag import nodes
 from dag.foreign import ignored
-from dag.httpproxy import conditions, guards, owner, routes
-from dag.httpproxy.included import IncludedProxy
+from dag.httpproxy import conditions, guards, included, routes
+from dag.httpproxy.included import IncludedProxy, Trail
 from dag.httpproxy.routes import LocatedRoute, Scope
 from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place
 
-MAX_DEPTH = 100
 MAX_ROUTES = 20_000
 """The most routes of a root, and the most includes that are followed."""
-
-Trail = tuple[crd.HTTPProxy, ...]  # from the root down to the HTTPProxy being expanded
 
 BROKEN = nodes.Respond(502)
 """The answer of an include that leads nowhere."""
@@ -111,21 +107,7 @@ _EVERY_PATH = MatchCondition(prefix="/")
 
 
 def _child(walk: Walk, place: Place, trail: Trail, include: crd.Include) -> crd.HTTPProxy:
-    target = NamespacedName(include.namespace or place.subject.namespace, include.name)
-    above = [it.metadata.key for it in trail]
-    if target == above[0]:
-        raise Refused(problems.root_includes_root(place, target))
-    if target in above:
-        ring = (*above[above.index(target) :], target)
-        raise Refused(problems.include_creates_cycle(place, ring))
-    if len(trail) > MAX_DEPTH:
-        raise Refused(problems.include_too_deep(place, MAX_DEPTH))
-    child = walk.scope.view.read(tables.HTTPPROXIES, target)
-    if child is None or not owner.is_ours(walk.scope.view, child):
-        hint = hints.hint(walk.scope.view, ObjectRef("HTTPProxy", *target))
-        raise Refused(problems.include_not_found(place, target, hint))
-    if child.spec.virtualhost is not None:
-        raise Refused(problems.root_includes_root(place, target))
-    if not walk.covers(child):
+    found = included.child(walk.scope.view, place, trail, include)
+    if not walk.covers(found):
         raise Refused(problems.too_many_routes(place, MAX_ROUTES))
-    return child
+    return found

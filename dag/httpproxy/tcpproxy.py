@@ -7,20 +7,17 @@ reference, "TCPProxy".
 from collections.abc import Generator, Sequence
 
 from crds import httpproxy as crd
-from crds.meta import NamespacedName, ObjectRef
-from dag import hints, nodes, tables
+from dag import nodes
 from dag.engine.view import View
 from dag.foreign import ignored
-from dag.httpproxy import backends, balancing, healthchecks, owner
-from dag.httpproxy.included import IncludedProxy
+from dag.httpproxy import backends, balancing, healthchecks, included
+from dag.httpproxy.included import IncludedProxy, Trail
 from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
 from dag.values import weights
 
 Following = Generator[IncludedProxy | Problem, None, nodes.Stream | None]
-
-MAX_DEPTH = 100
 
 
 def stream(view: View, root: crd.HTTPProxy) -> Following:
@@ -35,7 +32,7 @@ def stream(view: View, root: crd.HTTPProxy) -> Following:
         return None
 
 
-def _follow(view: View, trail: Sequence[crd.HTTPProxy], written: crd.TCPProxy) -> Following:
+def _follow(view: View, trail: Trail, written: crd.TCPProxy) -> Following:
     """The stream of the end of the trail, where this is written."""
     place = problems.spec(trail[-1].metadata.key).at("tcpproxy")
     include = written.include or written.includes
@@ -47,7 +44,7 @@ def _follow(view: View, trail: Sequence[crd.HTTPProxy], written: crd.TCPProxy) -
         return _CLOSED if is_closed else found
     if written.services:
         raise Refused(problems.stream_ambiguous(place, _NEEDS))
-    child = _child(view, place.at("include"), trail, include)
+    child = included.child(view, place.at("include"), trail, include)
     if child.spec.tcpproxy is None:
         raise Refused(problems.included_no_stream(place.at("include"), child.metadata.key))
     yield IncludedProxy(child.metadata.key)
@@ -93,24 +90,3 @@ def _listed(
         text = "needs a service that is not a mirror"
         raise Refused(problems.stream_not_defined(place.at("services"), text))
     return found
-
-
-def _child(
-    view: View, place: Place, trail: Sequence[crd.HTTPProxy], include: crd.TCPProxyInclude
-) -> crd.HTTPProxy:
-    target = NamespacedName(include.namespace or place.subject.namespace, include.name)
-    above = [it.metadata.key for it in trail]
-    if target == above[0]:
-        raise Refused(problems.root_includes_root(place, target))
-    if target in above:
-        ring = (*above[above.index(target) :], target)
-        raise Refused(problems.include_creates_cycle(place, ring))
-    if len(trail) > MAX_DEPTH:
-        raise Refused(problems.include_too_deep(place, MAX_DEPTH))
-    child = view.read(tables.HTTPPROXIES, target)
-    if child is None or not owner.is_ours(view, child):
-        hint = hints.hint(view, ObjectRef("HTTPProxy", *target))
-        raise Refused(problems.include_not_found(place, target, hint))
-    if child.spec.virtualhost is not None:
-        raise Refused(problems.root_includes_root(place, target))
-    return child

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dag import tables
-from dag.httpproxy import includes
+from dag.httpproxy import included, includes
 from dag.problems import places
 from tests.dag.httpproxy.manifests import on, proxy, root, services, to
 from tests.dag.world import key, messages, problems, routes, world
@@ -199,13 +199,13 @@ def test_includes_that_take_everything_are_no_duplicates(open_: str) -> None:
 def test_a_chain_of_includes_ends_at_its_limit() -> None:
     chain = "".join(
         proxy(f"c{n}", f"includes: [{{name: c{n + 1}, conditions: [{{prefix: /{n}}}]}}]")
-        for n in range(includes.MAX_DEPTH + 5)
+        for n in range(included.MAX_DEPTH + 5)
     )
     engine = world(chain + root("root", "includes: [{name: c0}]"))
-    last = includes.MAX_DEPTH - 1
+    last = included.MAX_DEPTH - 1
     assert problems(engine, "HTTPProxy", f"c{last}") == ["IncludeError/IncludeTooDeep"]
     assert problems(engine, "HTTPProxy", f"c{last + 1}") == ["Orphaned/Orphaned"]
-    path = "".join(f"/{n}" for n in range(includes.MAX_DEPTH))
+    path = "".join(f"/{n}" for n in range(included.MAX_DEPTH))
     assert routes(engine, "a.com") == [f"{path} -> 502"]
 
 
