@@ -6,7 +6,7 @@ bundle has no answer, and what refers to it is closed: nothing is trusted then. 
 API decide which references are permitted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from crds.clustertrustbundle import GROUP
 from crds.meta import NamespacedName, ObjectRef
@@ -85,21 +85,15 @@ def _entry(ref: ObjectRef) -> str:
 def authorities_refusal(pem: bytes | None, entry: str = "ca.crt") -> str | None:
     """Why these authorities cannot be used, as the end of a sentence; None if they can. `pem` is
     None if there is no object."""
-    if pem is None:
-        return "not found"
-    if not pem.strip():
-        return f"has no {entry}"
-    if len(pem) > MAX_PEM:
-        return f"has a {entry} of more than {MAX_PEM} bytes"
-    try:
-        parsing.certificates(pem)
-    except ValueError:
-        return f"has a {entry} that cannot be read"
-    return None
+    return _refusal(pem, entry, parsing.certificates)
 
 
 def revocations_refusal(pem: bytes | None, entry: str = "crl.pem") -> str | None:
     """Why this is no list of revocations, as the end of a sentence; None if it is."""
+    return _refusal(pem, entry, _revocation_lists)
+
+
+def _refusal(pem: bytes | None, entry: str, parse: Callable[[bytes], object]) -> str | None:
     if pem is None:
         return "not found"
     if not pem.strip():
@@ -107,8 +101,7 @@ def revocations_refusal(pem: bytes | None, entry: str = "crl.pem") -> str | None
     if len(pem) > MAX_PEM:
         return f"has a {entry} of more than {MAX_PEM} bytes"
     try:
-        for block in _blocks(pem):
-            parsing.revocation_list(block)
+        parse(pem)
     except ValueError:
         return f"has a {entry} that cannot be read"
     return None
@@ -117,9 +110,10 @@ def revocations_refusal(pem: bytes | None, entry: str = "crl.pem") -> str | None
 _END = b"-----END X509 CRL-----"
 
 
-def _blocks(pem: bytes) -> Iterator[bytes]:
-    blocks = [it for it in pem.split(_END) if it.strip()]
-    return (it + _END for it in blocks)
+def _revocation_lists(pem: bytes) -> None:
+    for block in pem.split(_END):
+        if block.strip():
+            parsing.revocation_list(block + _END)
 
 
 def written(view: View, ref: ObjectRef, entry: str) -> bytes | None:
