@@ -152,11 +152,8 @@ def _not_granted(at: Place, target: ObjectRef) -> Problem:
 
 def _xbackend(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
     target = _named(reference, at.subject)
-    if view.read(tables.ABSENT, xbackends.KIND):
-        why = f"the API server does not serve kind {xbackends.KIND}; use Service"
-        return problems.backend_kind_not_supported(at, why)
-    if not _is_granted(view, at.subject, target):
-        return _not_granted(at, target)
+    if refusal := _refusal(view, target, at):
+        return refusal
     if reference.port is not None:
         return problems.backend_not_found(at, f"Must not have port for {target}: it has its own")
     return xbackends.cluster(view, target.key, at)
@@ -165,12 +162,16 @@ def _xbackend(view: View, reference: BackendObjectReference, at: Place) -> nodes
 def _backend(view: View, reference: BackendObjectReference, at: Place) -> nodes.Cluster | Problem:
     """The cluster of a Backend. A `port` of the reference is ignored: each endpoint has its own."""
     target = _named(reference, at.subject)
-    if view.read(tables.ABSENT, envoybackends.KIND):
-        why = f"the API server does not serve kind {envoybackends.KIND}; use Service"
+    return _refusal(view, target, at) or envoybackends.cluster(view, target.key, at)
+
+
+def _refusal(view: View, target: ObjectRef, at: Place) -> Problem | None:
+    """Why an object of a kind whose CRD may be missing must not be referred to, whether or not it
+    exists."""
+    if view.read(tables.ABSENT, target.kind):
+        why = f"the API server does not serve kind {target.kind}; use Service"
         return problems.backend_kind_not_supported(at, why)
-    if not _is_granted(view, at.subject, target):
-        return _not_granted(at, target)
-    return envoybackends.cluster(view, target.key, at)
+    return None if _is_granted(view, at.subject, target) else _not_granted(at, target)
 
 
 def _upstream(
