@@ -1,11 +1,10 @@
 """Ingress and IngressClass (networking.k8s.io/v1), with the checks that the API server makes."""
 
-import ipaddress
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from crds.fields import HOST_OR_NONE, Port
+from crds.fields import HOST_OR_NONE, Port, is_ip_address
 from crds.meta import ObjectMeta, excerpt, model
 from crds.rules import rule
 
@@ -87,14 +86,6 @@ class HTTPIngressRuleValue:
     paths: tuple[HTTPIngressPath, ...] = Field(min_length=1)
 
 
-def _is_a_name(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return True
-    return False
-
-
 @model
 class IngressRule:
     """The requests for one host; an empty host means all hosts."""
@@ -102,7 +93,9 @@ class IngressRule:
     host: Host = ""
     """The host of the requests, perhaps with a wildcard label first; without it, all hosts."""
     http: HTTPIngressRuleValue | None = None
-    _named = rule("host must be a DNS name, not an IP address", lambda it: _is_a_name(it.host))
+    _named = rule(
+        "host must be a DNS name, not an IP address", lambda it: not is_ip_address(it.host)
+    )
 
 
 @model

@@ -4,14 +4,13 @@ Only the checks of the CRD are here; the rules in `dag` report conflicts between
 types of the client TLS settings are in `frontend.py`.
 """
 
-import ipaddress
 import re
 from collections import Counter
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from crds.fields import HOST, Hostname, Port, Subdomain
+from crds.fields import HOST, Hostname, Port, Subdomain, is_ip_address
 from crds.gateway.frontend import GatewayTLSConfig
 from crds.gateway.guards import HTTPExternalAuthFilter
 from crds.gateway.known import Known
@@ -161,19 +160,11 @@ def _fits_its_type(address: Any) -> bool:
         case _, None:
             return True
         case "IPAddress", value:
-            return _is_ip_address(value)
+            return is_ip_address(value)
         case "Hostname", value:
             return not value or re.fullmatch(HOST, value) is not None
         case _:
             return True
-
-
-def _is_ip_address(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_scope(text: str) -> bool:

@@ -5,11 +5,11 @@ cloud ignores is reported as one without effect. Sources: Contour's operator API
 ("NetworkPublishing") and its validation. Elsewhere: what is made of it (`provisioning.exposure`).
 """
 
-import ipaddress
 from collections import Counter
 from collections.abc import Iterator
 
 from crds.envoysettings import Envoy
+from crds.fields import is_ip_address
 from crds.workloads import LoadBalancer, NetworkPublishing, OuterGateway, ProviderParameters
 from dag.problems import Problem
 from dag.problems import configuration as problems
@@ -126,14 +126,6 @@ def _blocks(at: Place, given: ProviderParameters) -> Iterator[Problem]:
 
 def _addresses(at: Place, given: ProviderParameters) -> Iterator[Problem]:
     for name, block in (("azure", given.azure), ("gcp", given.gcp)):
-        if block is not None and block.address is not None and not _is_ip(block.address):
+        if block is not None and block.address is not None and not is_ip_address(block.address):
             text = f"{block.address[:60]!r} is no IP address"
             yield problems.invalid_value(at.at(name).at("address"), text)
-
-
-def _is_ip(text: str) -> bool:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True

@@ -4,9 +4,10 @@ Names are compared in lower case, without port and trailing dot. A wildcard `*.x
 more labels, never `x` itself.
 """
 
-import ipaddress
 import re
 from collections.abc import Iterator
+
+from crds import fields
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*")
 
@@ -21,17 +22,9 @@ def refusal(host: str) -> str | None:
         return "is longer than 253 characters"
     if not _NAME.fullmatch(name):
         return "is not a lower-case DNS name, or `*.` and a DNS name"
-    if name[-1].isdigit() and _is_address(name):  # as few names end
+    if name[-1].isdigit() and fields.is_ip_address(name):  # as few names end
         return "is an IP address, not a DNS name"
     return None
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def is_wildcard(host: str) -> bool:
