@@ -8,8 +8,6 @@ addition, however a connection reached its chain. The limits decide before anyth
 
 from collections.abc import Iterator
 
-from envoy.config.core.v3 import config_source_pb2
-from envoy.config.ratelimit.v3 import rls_pb2
 from envoy.extensions.filters.network.local_ratelimit.v3 import local_rate_limit_pb2 as local_pb
 from envoy.extensions.filters.network.ratelimit.v3 import rate_limit_pb2 as global_pb
 from envoy.extensions.filters.network.rbac.v3 import rbac_pb2
@@ -62,13 +60,7 @@ def _global(
         for it in entries:
             key, value = _entry(it)
             descriptor.entries.add(key=key, value=value)
-    if service.timeout is not None:
-        result.timeout.CopyFrom(encoding.seconds(service.timeout))
-    result.rate_limit_service.CopyFrom(
-        rls_pb2.RateLimitServiceConfig(
-            grpc_service=encoding.grpc(cluster), transport_api_version=config_source_pb2.V3
-        )
-    )
+    ratelimits.write_service(result, service, cluster)
     return result
 
 

@@ -13,6 +13,7 @@ from envoy.config.ratelimit.v3 import rls_pb2
 from envoy.config.route.v3 import route_components_pb2 as route_pb
 from envoy.extensions.filters.http.local_ratelimit.v3 import local_rate_limit_pb2 as local_pb
 from envoy.extensions.filters.http.ratelimit.v3 import rate_limit_pb2 as global_pb
+from envoy.extensions.filters.network.ratelimit.v3 import rate_limit_pb2 as streams_pb
 from envoy.type.v3 import http_status_pb2, percent_pb2, token_bucket_pb2
 
 from contour.envoy import encoding, headers, names
@@ -54,15 +55,21 @@ def installed_global(node: nodes.RateLimitService, cluster: str) -> global_pb.Ra
     )
     if node.x_ratelimit_headers:
         result.enable_x_ratelimit_headers = global_pb.RateLimit.DRAFT_VERSION_03
+    write_service(result, node, cluster)
+    return result
+
+
+def write_service(
+    target: global_pb.RateLimit | streams_pb.RateLimit, node: nodes.RateLimitService, cluster: str
+) -> None:
+    """Fills in which service is asked, and for how long it is waited."""
     if node.timeout is not None:
-        result.timeout.CopyFrom(encoding.seconds(node.timeout))
-    result.rate_limit_service.CopyFrom(
+        target.timeout.CopyFrom(encoding.seconds(node.timeout))
+    target.rate_limit_service.CopyFrom(
         rls_pb2.RateLimitServiceConfig(
-            grpc_service=encoding.grpc(cluster),
-            transport_api_version=config_source_pb2.V3,
+            grpc_service=encoding.grpc(cluster), transport_api_version=config_source_pb2.V3
         )
     )
-    return result
 
 
 def installed_filters(node: nodes.RateLimitService, cluster: str) -> global_pb.RateLimit:
