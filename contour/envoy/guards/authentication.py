@@ -33,6 +33,7 @@ from google.protobuf.message import Message
 from xds.type.matcher.v3 import matcher_pb2
 
 from contour.envoy import encoding
+from contour.envoy.guards import places
 from crds.meta import ObjectRef
 from dag import nodes
 
@@ -103,13 +104,7 @@ def place() -> bytes:
 def entry(source: ObjectRef, known: nodes.Known) -> bytes:
     """The configuration with only the filters of one policy."""
     result = matching_pb.ExtensionWithMatcher()
-    chain = list(_filters(known))
-    action = composite_pb2.ExecuteFilterAction()
-    if len(chain) == 1:
-        action.typed_config.CopyFrom(chain[0])
-    else:
-        action.filter_chain.typed_config.extend(chain)
-    _write(result, _name(source), action)
+    _write(result, _name(source), places.action(list(_filters(known))))
     return encoding.encoded(result)
 
 
@@ -127,8 +122,7 @@ def _place() -> matching_pb.ExtensionWithMatcher:
     _write(result, _NONE, skip_action_pb2.SkipFilter())
     nobody = rbac_pb2.RBAC()
     nobody.rules.SetInParent()
-    closed = composite_pb2.ExecuteFilterAction(typed_config=_filter("nobody", nobody))
-    _write_action(result.xds_matcher.on_no_match, closed)
+    _write_action(result.xds_matcher.on_no_match, places.action([("nobody", nobody)]))
     return result
 
 
@@ -142,16 +136,12 @@ def _write_action(target: matcher_pb2.Matcher.OnMatch, action: Message) -> None:
     target.action.typed_config.CopyFrom(encoding.packed(action))
 
 
-def _filters(known: nodes.Known) -> Iterator[extension_pb2.TypedExtensionConfig]:
+def _filters(known: nodes.Known) -> Iterator[tuple[str, Message]]:
     """In the order in which a request passes them."""
     if known.keys is not None:
-        yield _filter("envoy.filters.http.api_key_auth", _keys(known.keys))
+        yield "envoy.filters.http.api_key_auth", _keys(known.keys)
     if known.passwords is not None:
-        yield _filter("envoy.filters.http.basic_auth", _passwords(known.passwords))
-
-
-def _filter(name: str, content: Message) -> extension_pb2.TypedExtensionConfig:
-    return extension_pb2.TypedExtensionConfig(name=name, typed_config=encoding.packed(content))
+        yield "envoy.filters.http.basic_auth", _passwords(known.passwords)
 
 
 def _keys(node: nodes.ApiKeys) -> keys_pb.ApiKeyAuth:

@@ -32,16 +32,22 @@ def filled(name: str, content: Message) -> Message:
 
 def filled_with(filters: Sequence[tuple[str, Message]]) -> Message:
     """A route's configuration that puts several filters there, in order, each with its name."""
+    found = _always(action(filters))
+    return cast(Message, pb.ExtensionWithMatcherPerRoute(xds_matcher=found))
+
+
+def action(filters: Sequence[tuple[str, Message]]) -> composite_pb2.ExecuteFilterAction:
+    """Runs several filters in order, each with its name and whole configuration."""
     made = [
         extension_pb2.TypedExtensionConfig(name=name, typed_config=encoding.packed(content))
         for name, content in filters
     ]
-    action = composite_pb2.ExecuteFilterAction()
+    result = composite_pb2.ExecuteFilterAction()
     if len(made) == 1:
-        action.typed_config.CopyFrom(made[0])
+        result.typed_config.CopyFrom(made[0])
     else:
-        action.filter_chain.typed_config.extend(made)
-    return cast(Message, pb.ExtensionWithMatcherPerRoute(xds_matcher=_always(action)))
+        result.filter_chain.typed_config.extend(made)
+    return result
 
 
 def empty() -> Message:
