@@ -279,8 +279,9 @@ def _write(path: str, settings: "bootstraps.Settings", custom: Path | None) -> N
         _write_text(path, bootstraps.text(settings))
         _write_secrets(settings)
         return
-    from contour.cli import custombootstrap, failures
+    from contour.cli import custombootstrap
     from contour.host import errors
+    from showing import failures
 
     with failures.fatal(errors.Error):
         text = custombootstrap.text(settings, custom)

@@ -34,11 +34,10 @@ def demo(
 
         from contour import files, host, rundir
         from contour import run as running
-        from contour.cli import failures
         from contour.cli.run import log_to_stderr
         from contour.demo import showing
         from contour.host import ports, state
-        from showing import signals
+        from showing import failures, signals
 
     log_to_stderr(verbose)
     with failures.fatal(host.Error, files.UnreadableInput):

@@ -115,9 +115,9 @@ def _refuse_options_of_the_other_kind(context: click.Context, *, in_cluster: boo
 
 def _machine(bind: str, port_map: tuple[str, ...], state_dir: Path | None) -> list[Check]:
     from contour import host, rundir
-    from contour.cli import failures
     from contour.doctor import machine
     from contour.host import ports
+    from showing import failures
 
     with failures.fatal(host.Error):
         asked = machine.Machine(

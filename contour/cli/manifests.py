@@ -202,9 +202,9 @@ def _file(path: Path | None, place: "installation.Place") -> str:
     """The text of a configuration file that `contour serve` would take; empty without one."""
     if path is None:
         return ""
-    from contour.cli import failures
     from contour.configfile import source
     from crds.meta import NamespacedName
+    from showing import failures
 
     with failures.fatal(source.UnusableFileError, OSError):
         name = NamespacedName(place.namespace, place.named("contour"))

@@ -6,7 +6,6 @@ from typing import Any, TypedDict, TypeVar
 
 import click
 
-from contour.cli import failures
 from contour.cli.source import Source, require_cluster
 from contour.remote import asking, instances
 from contour.remote.asking import Unanswered
@@ -15,6 +14,7 @@ from kube import access
 from kube.client import Client
 from kube.credentials import AccessError
 from kube.errors import RequestError
+from showing import failures
 
 T = TypeVar("T")
 

@@ -116,10 +116,10 @@ def run(
     with importing():
         from contour import files, host, localbackends, rundir
         from contour import run as running
-        from contour.cli import custombootstrap, failures
+        from contour.cli import custombootstrap
         from contour.configfile.source import UnusableFileError, on_this_machine
         from contour.host import ports, state
-        from showing import signals
+        from showing import failures, signals
 
     log_to_stderr(verbose)
     with failures.fatal(host.Error, files.UnreadableInput, UnusableFileError):

@@ -219,11 +219,11 @@ def serve(log_format: "logs.Format", log_level: str, **flags: Any) -> None:
     over these options where it sets the same. Durations are written like 15s, 1m30s or 2h.
     """
     with importing():
-        from contour.cli import failures, replica
+        from contour.cli import replica
         from contour.configfile.source import UnusableFileError
         from kube import errors
         from kube.credentials import AccessError
-        from showing import logs, signals
+        from showing import failures, logs, signals
 
     logs.configure(log_format, log_level)
     with failures.fatal(AccessError, errors.RequestError, OSError, UnusableFileError):

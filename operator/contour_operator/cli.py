@@ -14,7 +14,7 @@ from kube.credentials import AccessError
 from kube.election import Place
 from kube.lease import Timing
 from provisioning import names
-from showing import logs, signals
+from showing import failures, logs, signals
 
 LEASE = "contour-operator"
 
@@ -106,15 +106,9 @@ def run(log_format: logs.Format, log_level: str, **flags: Any) -> None:
         click.echo(f"contour-operator: {missing}", err=True)
         sys.exit(2)
     logs.configure(log_format, log_level)
-    told: list[str] = []
-    try:
+    kinds = (AccessError, errors.RequestError, OSError)
+    with failures.fatal(*kinds, program="contour-operator"):
         signals.run(_run(flags))
-    except* (AccessError, errors.RequestError, OSError) as failures:
-        told = [f"contour-operator: {it}" for it in failures.exceptions]
-    for line in told:
-        click.echo(line, err=True)
-    if told:
-        sys.exit(2)  # not within `except*`: before Python 3.11.4 it would end up in a group
 
 
 async def _run(flags: dict[str, Any]) -> None:

@@ -12,14 +12,14 @@ import click
 
 
 @contextmanager
-def fatal(*kinds: type[Exception]) -> Generator[None]:
+def fatal(*kinds: type[Exception], program: str = "contour") -> Generator[None]:
     """Within the context, errors of these types, alone or in groups, end the process with exit code
-    2."""
+    2. `program`: its name, with which each line begins."""
     lines: list[str] = []
     try:
         yield
     except* kinds as failures:
-        lines += [f"contour: {it}" for it in _single(failures)]
+        lines += [f"{program}: {it}" for it in _single(failures)]
     for line in lines:
         click.echo(line, err=True)
     if lines:
