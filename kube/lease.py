@@ -32,6 +32,16 @@ class Timing(NamedTuple):
     retry_period: float = 2.0
     """The time between two attempts."""
 
+    @property
+    def fault(self) -> str:
+        """Why no leader can keep a lease so; empty if one can."""
+        if self.duration > self.renew_deadline > self.retry_period > 0:
+            return ""
+        return (
+            "the lease duration must exceed the renew deadline, and this one the retry period, "
+            "which must be positive"
+        )
+
 
 KUBERNETES = Timing()
 

@@ -116,18 +116,13 @@ def _files(flags: Mapping[str, Any]) -> credentials.Files | None:
 
 
 def _election(flags: Mapping[str, Any], namespace: str) -> serving.Election:
-    duration, deadline, period = (
-        flags[f"leader_election_{it}"]
-        for it in ("lease_duration", "renew_deadline", "retry_period")
-    )
-    if not duration > deadline > period > 0:
-        raise click.UsageError(
-            "--leader-election-*: the lease duration must exceed the renew deadline, and this one "
-            "the retry period, which must be positive"
-        )
+    times = ("lease_duration", "renew_deadline", "retry_period")
+    timing = Timing(*(flags[f"leader_election_{it}"] for it in times))
+    if timing.fault:
+        raise click.UsageError(f"--leader-election-*: {timing.fault}")
     place = flags["leader_election_resource_namespace"] or namespace
     lease = Place(place, flags["leader_election_resource_name"])
-    return serving.Election(lease, Timing(duration, deadline, period))
+    return serving.Election(lease, timing)
 
 
 def _joined(address: str, port: int) -> str:

@@ -141,9 +141,6 @@ def _timing(flags: dict[str, Any]) -> Timing:
         flags["leader_election_renew_deadline"],
         flags["leader_election_retry_period"],
     )
-    if not timing.duration > timing.renew_deadline > timing.retry_period > 0:
-        raise click.UsageError(
-            "--leader-election-*: the lease duration must exceed the renew deadline, and this one "
-            "the retry period, which must be positive"
-        )
+    if timing.fault:
+        raise click.UsageError(f"--leader-election-*: {timing.fault}")
     return timing
