@@ -64,9 +64,10 @@ def shut_down(admin_address: str, **patience: Any) -> None:
     """
     import asyncio
 
+    from contour.cli.run import log_to_stderr
     from contour.host import administration, shutdown
 
-    _log()
+    log_to_stderr(verbose=False)
     asyncio.run(shutdown.drain(administration.named(admin_address), _patience(**patience)))
 
 
@@ -86,9 +87,10 @@ def shutdown_manager(serve_port: int, admin_address: str, **patience: Any) -> No
     was_told = _noted(signal.SIGTERM)
     import asyncio
 
+    from contour.cli.run import log_to_stderr
     from contour.host import administration, shutdown
 
-    _log()
+    log_to_stderr(verbose=False)
     waiting = shutdown.Waiting(
         administration.named(admin_address), _patience(**patience), serve_port, was_told
     )
@@ -116,13 +118,3 @@ def _patience(
     from contour.host import shutdown
 
     return shutdown.Patience(drain_delay, idle_grace, min_open_connections, drain_timeout)
-
-
-def _log() -> None:
-    import logging
-
-    from showing import writing
-
-    logging.basicConfig(
-        level=logging.INFO, format="%(levelname)s %(message)s", stream=writing.standard_error()
-    )
