@@ -23,7 +23,7 @@ class Page(NamedTuple):
     """The continue token of the next page; empty after the last."""
 
 
-class Wish(NamedTuple):
+class ListOptions(NamedTuple):
     """The parameters of a list."""
 
     path: str
@@ -34,14 +34,14 @@ class Wish(NamedTuple):
     """Seconds for each page."""
 
 
-async def page(client: Client, wish: Wish, token: str = "") -> Page:
+async def page(client: Client, options: ListOptions, token: str = "") -> Page:
     """The first page, or the one at a token."""
-    asked = dict(wish.params)
-    if wish.limit:
-        asked["limit"] = str(wish.limit)
+    asked = dict(options.params)
+    if options.limit:
+        asked["limit"] = str(options.limit)
     if token:
         asked["continue"] = token
-    return _page(wish.path, await client.list_page(wish.path, asked, wish.timeout))
+    return _page(options.path, await client.list_page(options.path, asked, options.timeout))
 
 
 def _page(path: str, found: Raw) -> Page:

@@ -167,12 +167,12 @@ class Reflector:
 
     async def _read_pages(self, path: str, limit: int) -> None:
         self.state.lists += 1
-        wish = listing.Wish(path, self._params, limit, self._timings.listing)
-        first = page = await listing.page(self._client, wish)
+        options = listing.ListOptions(path, self._params, limit, self._timings.listing)
+        first = page = await listing.page(self._client, options)
         under_way = self._cache.listing(first.version)
         self._tell(under_way.page(page.items))
         while page.token:
-            page = await listing.page(self._client, wish, page.token)
+            page = await listing.page(self._client, options, page.token)
             self._tell(under_way.page(page.items))
         self.state.event = 0
         self._tell(self._cache.finish(first.version, under_way))
@@ -186,7 +186,7 @@ class Reflector:
         found = await self._client.get(path, params, timeout=self._timings.check)
         try:
             self._cache.reach(listing.version(found))
-        except versioncache.WentBack:
+        except versioncache.ResourceVersionDecreased:
             self._is_due = True
         return self._is_due
 
@@ -253,7 +253,7 @@ class Reflector:
             return self._refused(error)
         if isinstance(error, watching.Broken):
             self._broken += 1
-        if isinstance(error, versioncache.WentBack) or self._broken >= MOST_BROKEN:
+        if isinstance(error, versioncache.ResourceVersionDecreased) or self._broken >= MOST_BROKEN:
             self._is_due = True
         return self._backoff.next()
 

@@ -32,7 +32,7 @@ class Delta(NamedTuple):
     object: Raw | None
 
 
-class WentBack(errors.RequestError):
+class ResourceVersionDecreased(errors.RequestError):
     """The server has an older version than before: it was restored from an older state."""
 
 
@@ -54,11 +54,13 @@ class VersionCache:
         return str(self._position)
 
     def reach(self, version: str) -> None:
-        """Notes that the server is at this version. Raises WentBack if it was at a newer one."""
+        """Notes that the server is at this version. Raises ResourceVersionDecreased if it was at a
+        newer one."""
         reached = _version(version)
         if _is_older(reached, self._position):
             self._is_doubtful = True
-            raise WentBack(f"the resourceVersion decreased from {self._position} to {reached}")
+            told = f"the resourceVersion decreased from {self._position} to {reached}"
+            raise ResourceVersionDecreased(told)
 
     def bookmark(self, version: str) -> None:
         """Notes that everything up to this version is known."""

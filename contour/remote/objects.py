@@ -88,13 +88,13 @@ async def _listed(client: Client, of: Source, resource: Resource) -> AsyncIterat
     """All objects, page by page; if a page expires, all at once from the beginning."""
     for limit in (_PAGE, 0):
         path = resource.path(of.collection.namespace)
-        wish = listing.Wish(path, of.collection.params, limit, LIST_TIMEOUT)
+        options = listing.ListOptions(path, of.collection.params, limit, LIST_TIMEOUT)
         found: list[Raw] = []
         try:
-            page = await listing.page(client, wish)
+            page = await listing.page(client, options)
             found += filter(raw.is_mapping, page.items)
             while page.token:
-                page = await listing.page(client, wish, page.token)
+                page = await listing.page(client, options, page.token)
                 found += filter(raw.is_mapping, page.items)
         except errors.Refused as error:
             if error.code != 410 or not limit:

@@ -3,7 +3,7 @@
 import pytest
 
 from kube.client import Raw
-from kube.versioncache import MOST_GONE, Key, VersionCache, WentBack
+from kube.versioncache import MOST_GONE, Key, ResourceVersionDecreased, VersionCache
 
 
 def found(name: str, version: object, namespace: str = "n") -> Raw:
@@ -74,11 +74,11 @@ def test_a_server_that_knows_less_than_it_told_is_noticed() -> None:
     cache = VersionCache()
     listed(cache, "9", found("a", "9"), found("b", "3"))
     cache.reach("9")
-    with pytest.raises(WentBack):
+    with pytest.raises(ResourceVersionDecreased):
         cache.reach("8")
     assert listed(cache, "10", found("a", "9")) == [("a", True), ("b", False)]  # told anew
     cache.bookmark("12")
-    with pytest.raises(WentBack):
+    with pytest.raises(ResourceVersionDecreased):
         cache.bookmark("11")
 
 
