@@ -129,7 +129,7 @@ class LocalEnvoys:
 
     async def live(self) -> None:
         """Waits until every wanted Envoy serves, or the status of its Gateway says why it does not.
-        Raises KeepsDyingError if the shared one keeps dying."""
+        Raises CrashLoopError if the shared one keeps dying."""
         if self._shared is not None:
             await self._shared.live()
         async with self._turn:
@@ -188,7 +188,7 @@ class LocalEnvoys:
         while True:
             try:
                 await envoy.live()
-            except errors.KeepsDyingError as error:
+            except errors.CrashLoopError as error:
                 await self._tell(name, str(error))
                 await asyncio.sleep(_RETRY)
             else:

@@ -69,7 +69,7 @@ class EnvoyProcess:
         self._log = log.Log(directory.path / "envoy.log")
         self._access_log = log.Log(directory.path / "access.log")
         self._losses = losses.Losses()
-        self._deaths = restarts.Deaths()
+        self._crashes = restarts.Crashes()
         self._turn = asyncio.Condition()
         self._is_live = False
         self._is_wanted_ready = False
@@ -111,14 +111,14 @@ class EnvoyProcess:
     @property
     def trouble(self) -> str | None:
         """Why Envoy does not serve, if that is because it died."""
-        return None if self._is_live else self._deaths.story or None
+        return None if self._is_live else self._crashes.message or None
 
     async def live(self) -> None:
-        """Waits until Envoy serves. Raises KeepsDyingError if it never gets there."""
+        """Waits until Envoy serves. Raises CrashLoopError if it never gets there."""
         async with self._turn:
-            await self._turn.wait_for(lambda: self._is_live or self._deaths.are_hopeless)
+            await self._turn.wait_for(lambda: self._is_live or self._crashes.is_crash_loop)
         if not self._is_live:
-            raise errors.KeepsDyingError(self._deaths.verdict)
+            raise errors.CrashLoopError(self._crashes.failure)
 
     def mark_ready(self) -> None:
         """Marks the directory as ready: the first complete configuration is served, now and after
@@ -146,10 +146,10 @@ class EnvoyProcess:
             started, unread = asyncio.get_running_loop().time(), self._log.size
             status = await self._life(command)
             lived = asyncio.get_running_loop().time() - started
-            self._deaths.add(status, lived, self._log.last_lines(10, since=unread))
-            _log.error("%s", self._deaths.story)
+            self._crashes.add(status, lived, self._log.last_lines(10, since=unread))
+            _log.error("%s", self._crashes.message)
             await self._tell()
-            await asyncio.sleep(self._deaths.delay)
+            await asyncio.sleep(self._crashes.delay)
 
     async def _life(self, command: Sequence[str]) -> int:
         """Runs one Envoy until its end; ends it if this task is cancelled."""
@@ -186,7 +186,7 @@ class EnvoyProcess:
             await asyncio.sleep(delay)
             delay = min(delay * 1.1, 0.25)
         self._is_live = True
-        self._deaths.forgive()
+        self._crashes.note_ready()
         self._show_readiness()
         await self._tell()
 

@@ -18,5 +18,5 @@ class OccupiedError(Error):
     """Another process uses what this one needs."""
 
 
-class KeepsDyingError(Error):
+class CrashLoopError(Error):
     """Envoy has ended again and again without ever serving."""

@@ -9,29 +9,29 @@ import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_LONG_LIFE = 10
+_STABLE_SECONDS = 10
 _SHORTEST_DELAY = 0.1
 _LONGEST_DELAY = 10.0
-_HOPELESS = 4
+_LOOP_COUNT = 4
 
 
 @dataclass(slots=True)
-class Deaths:
-    """The deaths in a row, each after a short life."""
+class Crashes:
+    """The crashes of Envoy in a row, each after a short life."""
 
     count: int = 0
-    has_lived: bool = False
+    was_ready: bool = False
     _last: str = ""
 
     def add(self, status: int, seconds: float, lines: Sequence[str]) -> None:
         """Envoy ended with this status after so many seconds; these were its last lines."""
-        self.count = 1 if seconds >= _LONG_LIFE else self.count + 1
+        self.count = 1 if seconds >= _STABLE_SECONDS else self.count + 1
         log = "".join(f"\n    {line}" for line in lines) or " none"
         self._last = f"Envoy {_manner(status)} after {seconds:.1f} s; its last log lines:{log}"
 
-    def forgive(self) -> None:
+    def note_ready(self) -> None:
         """Envoy serves: the cause of failed starts is gone."""
-        self.has_lived = True
+        self.was_ready = True
 
     @property
     def delay(self) -> float:
@@ -39,12 +39,12 @@ class Deaths:
         return min(math.ldexp(_SHORTEST_DELAY, self.count - 1), _LONGEST_DELAY)
 
     @property
-    def are_hopeless(self) -> bool:
+    def is_crash_loop(self) -> bool:
         """Whether Envoy has never served, and several attempts have failed."""
-        return self.count >= _HOPELESS and not self.has_lived
+        return self.count >= _LOOP_COUNT and not self.was_ready
 
     @property
-    def story(self) -> str:
+    def message(self) -> str:
         """The message for the user; empty if Envoy has not died."""
         if not self.count:
             return ""
@@ -52,7 +52,7 @@ class Deaths:
         return f"{self._last}\n  It restarts in {self.delay:.1f} s{times}."
 
     @property
-    def verdict(self) -> str:
+    def failure(self) -> str:
         """The message for the user when no further attempt is made."""
         return f"{self._last}\n  It failed {self.count} times in a row and never became ready."
 

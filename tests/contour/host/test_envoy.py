@@ -122,7 +122,7 @@ async def test_an_envoy_that_never_serves_is_told_with_its_last_words(
     _install(tmp_path / "envoy", "echo starting; echo 'cannot find my legs' >&2; exit 7")
     monkeypatch.setenv("ENVOY", str(tmp_path / "envoy"))
     async with host.EnvoyProcess(directory, "{}") as envoy:
-        with pytest.raises(errors.KeepsDyingError, match="status 7") as caught:
+        with pytest.raises(errors.CrashLoopError, match="status 7") as caught:
             await envoy.live()
         assert "cannot find my legs" in str(caught.value)
         assert envoy.trouble is not None
@@ -133,7 +133,7 @@ async def test_a_configuration_that_envoy_refuses_is_told_in_envoys_words(
     directory: state.StateDirectory,
 ) -> None:
     async with host.EnvoyProcess(directory, '{"no_such_field": 1}') as envoy:
-        with pytest.raises(errors.KeepsDyingError, match="no_such_field"):
+        with pytest.raises(errors.CrashLoopError, match="no_such_field"):
             await envoy.live()
 
 
@@ -144,7 +144,7 @@ async def test_a_file_that_is_no_program_is_told_as_such(
     (tmp_path / "envoy").chmod(0o755)
     monkeypatch.setenv("ENVOY", str(tmp_path / "envoy"))
     async with host.EnvoyProcess(directory, "{}") as envoy:
-        with pytest.raises(errors.KeepsDyingError, match="Exec format error"):
+        with pytest.raises(errors.CrashLoopError, match="Exec format error"):
             await envoy.live()
 
 
