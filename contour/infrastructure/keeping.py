@@ -5,7 +5,7 @@ at any step. A fleet is not begun if another owner's object has one of its names
 server would refuse an object. What serves clients is removed last: when a DaemonSet replaces a
 Deployment, or the other way round, the new one is available before the old one is removed.
 Elsewhere: what there should be (`desired`), what there is (`children`), when Envoys are replaced
-(`upgrading`), failed rollouts (`undoing`), certificates (`certifying`), how an object is kept
+(`upgrading`), failed rollouts (`rollback`), certificates (`certifying`), how an object is kept
 (`provisioning.keeping`).
 """
 
@@ -17,7 +17,7 @@ from contour.infrastructure import children, desired
 from contour.infrastructure.certifying import Certificates
 from contour.infrastructure.children import Children
 from contour.infrastructure.desired import Key, Release
-from contour.infrastructure.undoing import Rollouts
+from contour.infrastructure.rollback import Rollouts
 from contour.infrastructure.upgrading import Upgrades
 from crds.raw import Raw
 from dag import fleets

@@ -30,8 +30,8 @@ _SOONEST, _LATEST = 5.0, 60.0  # seconds
 _MOST_WORDS = 600  # characters
 
 
-class Outlook(NamedTuple):
-    """The state of the pods of a template."""
+class PodsState(NamedTuple):
+    """How the pods of a new template fare."""
 
     failure: str = ""
     """Why none of them will get ready; empty if one is ready, or may become so."""
@@ -41,7 +41,7 @@ class Outlook(NamedTuple):
     """Seconds after which the state should be checked again."""
 
 
-async def outlook(client: Client, workload: Raw, mark: str, begun: datetime) -> Outlook:
+async def read(client: Client, workload: Raw, mark: str, begun: datetime) -> PodsState:
     """Reads the pods of a workload with this mark, which it has had since `begun`. Raises request
     errors."""
     labels = mapping(at(workload, "spec", "selector", "matchLabels"))
@@ -50,19 +50,19 @@ async def outlook(client: Client, workload: Raw, mark: str, begun: datetime) -> 
     found = await client.list_page(path, {"labelSelector": selector})
     pods = [it for it in map(mapping, raw.items(found.get("items"))) if _is_of(it, mark)]
     now = datetime.now(UTC)
-    return judged(pods, now) if pods else await _without_pods(client, workload, begun, now)
+    return state(pods, now) if pods else await _without_pods(client, workload, begun, now)
 
 
-async def _without_pods(client: Client, workload: Raw, begun: datetime, now: datetime) -> Outlook:
+async def _without_pods(client: Client, workload: Raw, begun: datetime, now: datetime) -> PodsState:
     waiting = (now - begun).total_seconds()
     if workload["kind"] == "Deployment":
         refused = rollouts.creation_failure(workload)
     else:
         refused = await _last_event(client, workload, begun)
     if refused and waiting >= PATIENCE:
-        return Outlook(f"no pod could be created within {PATIENCE:.0f} seconds: {refused}")
+        return PodsState(f"no pod could be created within {PATIENCE:.0f} seconds: {refused}")
     trouble = f"no pod can be created: {refused}" if refused else ""
-    return Outlook(trouble=trouble, look_again=_later(waiting))
+    return PodsState(trouble=trouble, look_again=_later(waiting))
 
 
 async def _last_event(client: Client, workload: Raw, begun: datetime) -> str:
@@ -77,10 +77,10 @@ async def _last_event(client: Client, workload: Raw, begun: datetime) -> str:
     selector = ",".join(f"{key}={value}" for key, value in fields.items())
     path = f"/api/v1/namespaces/{metadata['namespace']}/events"
     found = await client.list_page(path, {"fieldSelector": selector})
-    return last_words([*map(mapping, raw.items(found.get("items")))], begun)
+    return latest_message([*map(mapping, raw.items(found.get("items")))], begun)
 
 
-def last_words(events: Sequence[Raw], begun: datetime) -> str:
+def latest_message(events: Sequence[Raw], begun: datetime) -> str:
     """The message of the latest of these Events; empty if all are from before `begun`."""
     found = max(events, key=_told_at, default=None)
     return str(found.get("message") or "") if found and _told_at(found) >= begun else ""
@@ -97,18 +97,18 @@ def _told_at(event: Raw) -> datetime:
     return datetime.fromisoformat(str(moment))
 
 
-def judged(pods: Sequence[Raw], now: datetime) -> Outlook:
-    """The state of the pods of a new template, at least one."""
+def state(pods: Sequence[Raw], now: datetime) -> PodsState:
+    """The state of these pods of a new template, at least one."""
     if any(map(_is_ready, pods)):
-        return Outlook()
+        return PodsState()
     waiting = max((now - _unready_since(it)).total_seconds() for it in pods)
     if waiting >= PATIENCE:
-        return Outlook(f"not ready within {PATIENCE:.0f} seconds: {words(pods)}")
+        return PodsState(f"not ready within {PATIENCE:.0f} seconds: {words(pods)}")
     if all(map(_keeps_ending, pods)):
-        return Outlook(words(pods))
+        return PodsState(words(pods))
     if any(_restarts(it) for pod in pods for it in _containers(pod)):
-        return Outlook(look_again=_SOONEST)  # it may be running just now, but end in a moment
-    return Outlook(look_again=_later(waiting))
+        return PodsState(look_again=_SOONEST)  # it may be running just now, but end in a moment
+    return PodsState(look_again=_later(waiting))
 
 
 def _later(waiting: float) -> float:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from contour.infrastructure import undoing
+from contour.infrastructure import rollback
 from provisioning.keeping import rollouts
 from tests.pods import runner
 from tests.testbed.load import Load, Request, Tally
@@ -103,7 +103,7 @@ def _is_undone(instance: Instance) -> None:
     for look in (lambda: _told(site), lambda: _told_of_instance(instance)):
         site.until(look, lambda it: _UNDONE in it and _WORDS in it, 2 * PATIENCE)
     for it in _workloads(instance):
-        assert undoing.UNDONE in it["metadata"]["annotations"]
+        assert rollback.UNDONE in it["metadata"]["annotations"]
         assert "nowhere" not in json.dumps(it["spec"])
     assert _envoy(site) == before
     site.pods.until_ready(instance.namespace, "app=envoy", 2)
@@ -121,7 +121,7 @@ def _is_started_with(instance: Instance) -> None:
     assert _get_from(site, pod["metadata"]["name"], "shutdown-manager", "127.0.0.1:19000") == 0
     site.until(
         lambda: [it["metadata"].get("annotations", {}) for it in _workloads(instance)],
-        lambda found: not any(undoing.UNDONE in it for it in found),
+        lambda found: not any(rollback.UNDONE in it for it in found),
     )
 
 

@@ -84,19 +84,19 @@ _PULLING = _container(waiting={"reason": "ImagePullBackOff", "message": "no such
 def test_a_template_has_failed_when_no_pod_of_it_will_get_ready(
     pods: tuple[Raw, ...], failure: str
 ) -> None:
-    found = newpods.judged(pods, NOW)
+    found = newpods.state(pods, NOW)
     assert found.failure.startswith(failure)
     assert bool(found.failure) == bool(failure)
 
 
 @pytest.mark.parametrize(("seconds", "again"), [(1, 5), (40, 20), (500, 60)])
 def test_the_longer_a_pod_takes_the_later_it_is_looked_at_again(seconds: int, again: int) -> None:
-    assert newpods.judged([_pod(seconds)], NOW).look_again == again
+    assert newpods.state([_pod(seconds)], NOW).look_again == again
 
 
 def test_one_that_keeps_ending_is_looked_at_again_soon_though_it_runs_at_the_moment() -> None:
     container = _container(3, running={}, last={"terminated": _ENDED})
-    assert newpods.judged([_pod(500, containerStatuses=[container])], NOW).look_again == 5
+    assert newpods.state([_pod(500, containerStatuses=[container])], NOW).look_again == 5
 
 
 def test_words_are_short_and_in_one_line() -> None:
@@ -122,5 +122,5 @@ def test_words_are_short_and_in_one_line() -> None:
 def test_the_last_event_counts_whichever_api_it_was_written_in(times: Raw) -> None:
     before: Raw = {"lastTimestamp": "2030-01-01T11:59:59Z", "message": "no longer"}
     events = [times | {"message": "quota"}, before]
-    assert newpods.last_words(events, NOW) == "quota"
-    assert newpods.last_words([before], NOW) == ""
+    assert newpods.latest_message(events, NOW) == "quota"
+    assert newpods.latest_message([before], NOW) == ""

@@ -15,7 +15,7 @@ _OF_BOOTSTRAPS = ("--custom=", "--admin-address=")
 """Arguments of containers beside Envoy that depend on the bootstrap."""
 
 
-def concern(before: Raw, after: Raw) -> Concern:
+def changed_setting(before: Raw, after: Raw) -> Concern:
     """The setting in which our template differs from the former one; `all` if there are several."""
     is_bootstrap = _bootstrap(before) != _bootstrap(after)
     is_rest = not _has(_without_bootstrap(before), _without_bootstrap(after))

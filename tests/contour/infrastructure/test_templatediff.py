@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contour.infrastructure import blame, desired
+from contour.infrastructure import desired, templatediff
 from contour.infrastructure.desired import Release
 from contour.infrastructure.newpods import MARK
 from crds.custombootstrap import CustomBootstrap
@@ -58,4 +58,4 @@ def _as_stored(template: dict[str, Any]) -> dict[str, Any]:
 def test_the_bootstrap_is_told_apart_from_the_rest(
     before: Fleet, after: Fleet, concern: str
 ) -> None:
-    assert blame.concern(_as_stored(_template(before)), _template(after)) == concern
+    assert templatediff.changed_setting(_as_stored(_template(before)), _template(after)) == concern

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import orjson
 
-from contour.infrastructure import blame, newpods
+from contour.infrastructure import newpods, templatediff
 from contour.infrastructure.newpods import MARK
 from crds.raw import Raw, at, mapping
 from dag.fleets import FleetProblem
@@ -83,7 +83,7 @@ class Rollouts:
         if not rollouts.pods(live):
             return Step(document)
         try:
-            found = await newpods.outlook(self._client, live, mark, datetime.fromisoformat(begun))
+            found = await newpods.read(self._client, live, mark, datetime.fromisoformat(begun))
         except errors.Refused as error:
             text = f"the pods of {described(wanted)}: {error.message}"
             return Step(document, FleetProblem(text))
@@ -102,7 +102,7 @@ def _is_settled(live: Raw, mark: str) -> bool:
     return _mark_of(live) == mark and rollouts.is_proven(live)
 
 
-def _about_pods(opening: str, found: newpods.Outlook) -> FleetProblem:
+def _about_pods(opening: str, found: newpods.PodsState) -> FleetProblem:
     text = f"{opening}: {found.failure or found.trouble}"
     return FleetProblem(text, concerns="workload")
 
@@ -111,7 +111,7 @@ def _undone(document: Raw, good: str, why: str) -> Step:
     before: Raw = orjson.loads(zlib.decompress(base64.b64decode(good)))
     notes: Raw = {GOOD: good, UNDONE: _mark_of(document), BECAUSE: why}
     told = f"the rollout of {described(document)} was undone, for its first new Envoy failed: {why}"
-    concerns = blame.concern(before, template(document))
+    concerns = templatediff.changed_setting(before, template(document))
     changed = with_template(annotated(document, notes), before)
     return Step(changed, FleetProblem(told, concerns=concerns))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from contour.infrastructure import desired, undoing
+from contour.infrastructure import desired, rollback
 from contour.infrastructure.newpods import CRASHES, MARK, PATIENCE
 from crds.fleetdetails import Details, Pods
 from dag.fleets import Fleet
@@ -51,9 +51,8 @@ async def test_it_is_undone_stays_so_and_is_tried_again_when_it_is_edited(rig: R
         await _write(rig, "second", ready=True)
         await rig.until_told("")
         assert _version(rig) == "second"
-        await rig.until(
-            lambda: not _notes(rig) & {undoing.GOOD, undoing.BEGUN, undoing.UNDONE, undoing.BECAUSE}
-        )
+        notes = {rollback.GOOD, rollback.BEGUN, rollback.UNDONE, rollback.BECAUSE}
+        await rig.until(lambda: not _notes(rig) & notes)
 
 
 async def test_who_removes_the_annotation_has_it_tried_again(rig: Rig) -> None:
@@ -61,7 +60,7 @@ async def test_who_removes_the_annotation_has_it_tried_again(rig: Rig) -> None:
     async with leading(rig):
         await _until_undone(rig)
         await rig.until(lambda: _pods(rig, "bad") == [])
-        rig.edit("Deployment", {"metadata": {"annotations": {undoing.UNDONE: None}}})
+        rig.edit("Deployment", {"metadata": {"annotations": {rollback.UNDONE: None}}})
         await rig.until(lambda: _version(rig) == "bad")
         await _write(rig, "bad", ready=True)
         await rig.until_told("")
@@ -82,9 +81,9 @@ async def test_a_look_from_before_the_undoing_tries_nothing_again(rig: Rig) -> N
         await _write(rig, "bad", ready=False)
         await rig.until_told(_TOLD)
     async with rigs.client(rig) as client:
-        step = await undoing.Rollouts(client, lambda _: None).step(document, before)
-    assert undoing.UNDONE not in annotations.of(before)
-    assert undoing.UNDONE in annotations.of(step.document)
+        step = await rollback.Rollouts(client, lambda _: None).step(document, before)
+    assert rollback.UNDONE not in annotations.of(before)
+    assert rollback.UNDONE in annotations.of(step.document)
 
 
 async def test_edits_in_a_row_go_back_to_the_last_that_was_available(rig: Rig) -> None:
@@ -131,20 +130,20 @@ async def test_pods_that_cannot_be_created_are_told_at_once_and_undone_later(
             await _wait_as_if_begun_long_ago(rig, kind)
             await rig.until_told("was undone, for its first new Envoy failed: no pod could be")
             assert _version(rig, kind) == "first"
-            assert undoing.UNDONE in _notes(rig, kind)
+            assert rollback.UNDONE in _notes(rig, kind)
 
 
 async def _wait_as_if_begun_long_ago(rig: Rig, kind: str) -> None:
     """Until it is undone. The leader may write what it has read of the beginning just before, so
     that is looked at again."""
     long_ago = datetime.now(UTC) - timedelta(seconds=PATIENCE)
-    begun = {undoing.BEGUN: long_ago.isoformat(timespec="seconds")}
+    begun = {rollback.BEGUN: long_ago.isoformat(timespec="seconds")}
 
     def is_undone() -> bool:
         found = annotations.of(rig.made()[kind])
-        if undoing.UNDONE not in found and found.get(undoing.BEGUN) != begun[undoing.BEGUN]:
+        if rollback.UNDONE not in found and found.get(rollback.BEGUN) != begun[rollback.BEGUN]:
             rig.edit(kind, {"metadata": {"annotations": begun}})
-        return undoing.UNDONE in found
+        return rollback.UNDONE in found
 
     await rig.until(is_undone)
 
