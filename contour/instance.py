@@ -27,8 +27,8 @@ from contour.inspection.analysis import Analyzer
 from contour.inspection.explaining import Explainer
 from contour.inspection.server import PageContent, Question, Walk
 from contour.keysets.keeper import Keeper, Store
+from contour.rawconfig.nodereports import NodeReports
 from contour.rawconfig.snapshot import Snapshot
-from contour.rawconfig.witness import Witness
 from contour.status import listing, rows
 from contour.xds import resources, view
 from contour.xds.fleet import Fleet
@@ -54,7 +54,7 @@ def _nobody(_: FleetReports) -> None:
     """Ignores what the Envoys of a fleet report."""
 
 
-def _silence(_: Witness, is_there: bool) -> None:
+def _silence(_: NodeReports, is_there: bool) -> None:
     """Ignores what the Envoys of a node ID report."""
 
 
@@ -69,12 +69,12 @@ class Instance:
     server: Server
     tell: Notify | None = None
     """Is called with the objects whose status may have to change."""
-    heard: Callable[[FleetReports], None] = _nobody
+    on_fleet_reports: Callable[[FleetReports], None] = _nobody
     """Is called with the reports of each new fleet."""
     on_fleets_changed: OnFleetsChanged | None = None
     """Is called when the wanted fleets have changed."""
-    heard_of_node: Callable[[Witness, bool], None] = _silence
-    """Is called with the `Witness` of a node ID when it is created (True) and removed (False)."""
+    on_node_reports: Callable[[NodeReports, bool], None] = _silence
+    """Is called with the reports of a node ID when they are created (True) and removed (False)."""
     logs_complaints: bool = True
     """Whether complaints of providers are logged here; otherwise they are shown elsewhere."""
     gives_hints: bool = False
@@ -90,7 +90,7 @@ class Instance:
     key_sets: Keeper = field(init=False)
     asker: Asker = field(init=False)
     """Asks extensions; `begin` it before any Envoy is served, and `run` it."""
-    witnesses: dict[NodeKey, Witness] = field(default_factory=dict)
+    node_reports: dict[NodeKey, NodeReports] = field(default_factory=dict)
     """What the Envoys of node IDs report."""
     _settling: asyncio.Handle | None = None
 
@@ -180,15 +180,15 @@ class Instance:
         identity = NodeIdentity(*key)
         if found is None:
             self.server.remove_node(identity)
-            gone = self.witnesses.pop(key)
+            gone = self.node_reports.pop(key)
             gone.forget()
-            self.heard_of_node(gone, False)
+            self.on_node_reports(gone, False)
             return
         fleet = self.server.fleet_of_node(identity)
-        if key not in self.witnesses:
+        if key not in self.node_reports:
             engine, settle_soon = self.controller.engine, self._settle_soon
-            fleet.observer = self.witnesses[key] = Witness(key, fleet, engine, settle_soon)
-            self.heard_of_node(self.witnesses[key], True)
+            fleet.observer = self.node_reports[key] = NodeReports(key, fleet, engine, settle_soon)
+            self.on_node_reports(self.node_reports[key], True)
         fleet.publish_edition(found.edition, changes)
 
     def _fleet(self, name: str) -> Fleet:
@@ -210,7 +210,7 @@ class Instance:
         reports = self.controller.attach_observer(
             fleet.name, self._settle_soon, is_accepted, fleet.acceptance
         )
-        self.heard(reports)
+        self.on_fleet_reports(reports)
         return reports
 
     def _settle_soon(self) -> None:

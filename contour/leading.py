@@ -221,7 +221,7 @@ class Leader:
         """Waits for the reports of the other replicas before it writes statuses that may depend on
         them."""
         await self._parts.collector.assembled()
-        for it in self._parts.following.instance.witnesses.values():
+        for it in self._parts.following.instance.node_reports.values():
             it.refresh()
         self.writer.release()
         await self._announcements.run()

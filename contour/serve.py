@@ -35,7 +35,7 @@ from contour.kubernetes.scope import Scope
 from contour.leading import Counting, Leader, Parts
 from contour.pages import listeners
 from contour.pages import settings as page_settings
-from contour.rawconfig.witness import Witness
+from contour.rawconfig.nodereports import NodeReports
 from contour.shedding import Shedding
 from contour.xds import credentials
 from contour.xds.limits import Limits
@@ -312,11 +312,11 @@ class Replica:
         self.collector.add(reports)
         self.reporter.add(reports)
 
-    def _on_node(self, witness: Witness, is_there: bool) -> None:
+    def _on_node(self, reports: NodeReports, is_there: bool) -> None:
         """A node ID is served, or (not `is_there`) no longer served."""
         for it in (self.collector, self.reporter):
-            it.add(witness) if is_there else it.remove(witness.fleet)
-        witness.is_everyone = self._hears_everyone
+            it.add(reports) if is_there else it.remove(reports.fleet)
+        reports.is_everyone = self._hears_everyone
 
     def _hears_everyone(self) -> bool:
         return self.leadership.is_leader() and self.collector.is_assembled

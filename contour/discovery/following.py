@@ -251,9 +251,9 @@ class Following:
         if self._served(owner) == version and there is not None:
             gone = Revision(Unread(before.spec.node_id, version, before))
             self._kept[owner] = _Kept(gone, was_object=True)
-        witness = self.instance.witnesses.get(NodeKey(key.namespace, before.spec.node_id))
-        if witness is not None:
-            witness.forget_version(version)
+        reports = self.instance.node_reports.get(NodeKey(key.namespace, before.spec.node_id))
+        if reports is not None:
+            reports.forget_version(version)
         self._of[owner].discard(key)
         if not self._of[owner]:
             del self._of[owner]

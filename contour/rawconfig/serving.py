@@ -3,7 +3,7 @@
 The content of an EnvoyConfig is written as a row beside it. Its revisions are an answer that is
 also written as a row, so that what Envoys have refused once stays refused. In a cluster revisions
 are objects, from which the rows come (`contour.discovery`). Rows with the reports of Envoys come
-from a `Witness`, one for each fleet.
+from `NodeReports`, one for each fleet.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """One Envoy of a fleet that is served whole editions.
 
 An edition is a named state of everything that a fleet is served. There is no search for the part to
-blame, no quarantine and no stand-in: a refused edition is reported to the witness, and nothing more
+blame, no quarantine and no stand-in: a refused edition is reported to the observer, and no more
 of it is sent to the Envoy that refuses it. The publisher decides what is served instead. A barrier
 ensures the order: listeners and routes are sent when the clusters, endpoints and secrets before
 them are acknowledged, or a while after the edition was published. Removals of the other types are

@@ -47,7 +47,7 @@ class EditionKey(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Acknowledgements:
     """What the connected Envoys answer to a version."""
 
     words: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class Heard:
 HISTORY: Table[NamespacedName, tuple[Revision, ...]] = Table("revisions")
 """By EnvoyConfig: its revisions as they were last written down, the newest last."""
 
-HEARD: Table[EditionKey, Heard] = Table("refusals heard")
+ACKNOWLEDGEMENTS: Table[EditionKey, Acknowledgements] = Table("acknowledgements")
 """What Envoys have answered, as long as it may not be in HISTORY."""
 
 
@@ -98,7 +98,7 @@ def history(view: View, key: NamespacedName) -> tuple[Revision, ...]:
     known = [it for it in view.read(HISTORY, key) or () if it.content.node == reading.node]
     if reading.content is not None:
         known = _with_newest(known, reading.content)
-    return _bounded([_as_heard(view, node, it) for it in known])
+    return _bounded([_with_acknowledgements(view, node, it) for it in known])
 
 
 @query
@@ -129,23 +129,23 @@ def _with_newest(known: Sequence[Revision], content: Content) -> list[Revision]:
     return [*(it for it in known if it is not same), replace(same, content=content)]
 
 
-def _as_heard(view: View, node: NodeKey, found: Revision) -> Revision:
-    heard = view.read(HEARD, EditionKey(*node, found.content.version))
-    if heard is None:
+def _with_acknowledgements(view: View, node: NodeKey, found: Revision) -> Revision:
+    acks = view.read(ACKNOWLEDGEMENTS, EditionKey(*node, found.content.version))
+    if acks is None:
         return found
-    taint = found.taint or ("; ".join(heard.words) if _taints(view, heard) else "")
-    return replace(found, taint=taint, is_taken=found.is_taken or heard.is_taken)
+    taint = found.taint or ("; ".join(acks.words) if _taints(view, acks) else "")
+    return replace(found, taint=taint, is_taken=found.is_taken or acks.is_taken)
 
 
-def _taints(view: View, heard: Heard) -> bool:
+def _taints(view: View, acks: Acknowledgements) -> bool:
     """Whether refusals taint a version. One is enough, unless the configuration demands all, or the
     refusal says that a port of one machine is in use."""
-    if heard.is_everyone and heard.refusing and heard.refusing >= heard.connected:
+    if acks.is_everyone and acks.refusing and acks.refusing >= acks.connected:
         return True
     wanted = view.ask(settings.discovery, ())
     if wanted is not None and wanted.taints == "All":
         return False
-    return any(not is_local(it) for it in heard.words)
+    return any(not is_local(it) for it in acks.words)
 
 
 def is_local(words: str) -> bool:

@@ -27,8 +27,8 @@ def status(view: View, key: NamespacedName) -> EnvoyConfigStatus | None:
         text = f"spec.nodeID: the older EnvoyConfig {owner} has node ID {reading.node!r}"
         taken = _condition(Marin3r.Valid, False, Own.NodeIDTaken, text)
         return EnvoyConfigStatus((taken,), reading.version)
-    heard = view.read(revisions.HEARD, EditionKey(*node, reading.version))
-    doubts = _doubts(heard) if heard is not None else ()
+    acks = view.read(revisions.ACKNOWLEDGEMENTS, EditionKey(*node, reading.version))
+    doubts = _doubts(acks) if acks is not None else ()
     return EnvoyConfigStatus(
         (_valid(reading), _out_of_sync(reading, choice, doubts), _rollback_failed(choice)),
         reading.version,
@@ -73,12 +73,12 @@ def _rollback_failed(choice: Choice) -> Condition:
     return _condition(Marin3r.RollbackFailed, False, Marin3r.Recovered, "")
 
 
-def _doubts(heard: revisions.Heard) -> tuple[str, ...]:
+def _doubts(acks: revisions.Acknowledgements) -> tuple[str, ...]:
     """Warnings about refusals of some Envoys that do not taint a revision."""
-    if not heard.refusing:
+    if not acks.refusing:
         return ()
-    who = f"{heard.refusing} of {heard.connected} Envoys"
-    return (f"{who} cannot apply it: {'; '.join(heard.words)}",)
+    who = f"{acks.refusing} of {acks.connected} Envoys"
+    return (f"{who} cannot apply it: {'; '.join(acks.words)}",)
 
 
 def _condition(

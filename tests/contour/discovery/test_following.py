@@ -73,7 +73,7 @@ class Replica:
     def refuse(self, content: str) -> None:
         """An Envoy refuses it."""
         refused = RefusedWhole(version(content), object(), CLUSTER, ("c",), "no")
-        self.instance.witnesses[NodeKey(KEY.namespace, NODE)].edition_refused(refused)
+        self.instance.node_reports[NodeKey(KEY.namespace, NODE)].edition_refused(refused)
         self.instance.controller.settle()
 
 

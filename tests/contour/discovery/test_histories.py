@@ -67,11 +67,11 @@ async def test_long_words_that_two_replicas_hear_are_told_once() -> None:
     for it in (other, leader):
         it.look_at_all()
         it.hear("x" * (MOST_WORDS + 1))
-    (refusal,) = other.witness.own.refusals.values()
+    (refusal,) = other.reports.own.refusals.values()
     assert refusal.words == "x" * MOST_WORDS
     other.report(leader)
-    heard = revisions.EditionKey(KEY.namespace, NODE, version("bad"))
-    row = leader.instance.controller.engine.row(revisions.HEARD, heard)
+    edition = revisions.EditionKey(KEY.namespace, NODE, version("bad"))
+    row = leader.instance.controller.engine.row(revisions.ACKNOWLEDGEMENTS, edition)
     assert row is not None
     assert row.words == (refusal.words,)
 

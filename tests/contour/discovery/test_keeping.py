@@ -10,7 +10,7 @@ import pytest
 from contour.controller import Controller
 from contour.discovery.keeping import RevisionFile
 from contour.events import Batch, Event
-from contour.rawconfig.witness import Witness
+from contour.rawconfig.nodereports import NodeReports
 from contour.xds.fleet import Fleet
 from contour.xds.observer import RefusedWhole
 from contour.xds.resources import CLUSTER
@@ -39,7 +39,7 @@ class Run:
         self.file = RevisionFile(path, engine)
         self.controller.envoy_configs.on_change = self.file.note
         fleet = Fleet(NODE, edition=Edition())
-        self.witness = Witness(NodeKey(KEY.namespace, NODE), fleet, engine, lambda: None)
+        self.reports = NodeReports(NodeKey(KEY.namespace, NODE), fleet, engine, lambda: None)
         self.file.restore()
         self.edit(content)
 
@@ -75,12 +75,12 @@ class Run:
     def refuse(self) -> None:
         """Envoy refuses what is served."""
         refused = RefusedWhole(self.version, object(), CLUSTER, ("c",), WORDS)
-        self.witness.edition_refused(refused)
+        self.reports.edition_refused(refused)
         self.controller.settle()
 
     def take(self) -> None:
         """Envoy accepts it."""
-        self.witness.edition_taken(self.version)
+        self.reports.edition_taken(self.version)
         self.controller.settle()
 
     def said(self) -> object:

@@ -1,6 +1,6 @@
 """An EnvoyConfig in a cluster that is a table of documents, and the replicas that serve it.
 
-Everything that decides is the product's: an instance, what it follows, its witness, what a revision
+Everything that decides is the product's: an instance, what it follows, its reports, what a revision
 says as an object, and the next step. The table takes writes as an API server does, and refuses
 those of whoever has not seen the newest. Replicas see each kind by itself, perhaps late; a leader
 may die between any two writes.
@@ -24,8 +24,8 @@ from contour.kubernetes.cluster import Collection
 from contour.kubernetes.known import ObservedObject
 from contour.kubernetes.objects import Objects
 from contour.rawconfig import reading
+from contour.rawconfig.nodereports import NodeReports
 from contour.rawconfig.reading import Reader
-from contour.rawconfig.witness import Witness
 from contour.status import merging
 from contour.xds.observer import RefusedWhole
 from contour.xds.resources import CLUSTER
@@ -259,22 +259,22 @@ class Replica:
         return self.choice.published.version
 
     @property
-    def witness(self) -> Witness:
+    def reports(self) -> NodeReports:
         """What hears its Envoys."""
-        return self.instance.witnesses[NodeKey(KEY.namespace, NODE)]
+        return self.instance.node_reports[NodeKey(KEY.namespace, NODE)]
 
     def hear(self, words: str = "") -> None:
         """An Envoy refuses what is served with these words, or takes it."""
         if words:
             refused = RefusedWhole(self.published, object(), CLUSTER, ("c",), words)
-            self.witness.edition_refused(refused)
+            self.reports.edition_refused(refused)
         else:
-            self.witness.edition_taken(self.published)
+            self.reports.edition_taken(self.published)
         self.instance.controller.settle()
 
     def report(self, to: "Replica") -> None:
         """Tells another one what its Envoys say."""
-        to.witness.take(self.name, report.whole(self.witness.own))
+        to.reports.take(self.name, report.whole(self.reports.own))
         to.instance.controller.settle()
 
     def write(self, most: int = 1000) -> int:

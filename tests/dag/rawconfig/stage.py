@@ -13,7 +13,7 @@ from dag.engine.incremental import Engine
 from dag.rawconfig import content, revisions
 from dag.rawconfig import status as statuses
 from dag.rawconfig.content import Content, Fixed, FromSecret, Item, Reading, Remark
-from dag.rawconfig.revisions import Choice, EditionKey, Heard
+from dag.rawconfig.revisions import Acknowledgements, Choice, EditionKey
 from dag.statuses import EnvoyConfigStatus
 
 NODE = "proxy"
@@ -67,8 +67,8 @@ class Stage:
 
     def hear(self, version: str, *words: str, of: int = 1, taken: bool = False) -> None:
         """Envoys refuse a version with these words, or take it."""
-        heard = Heard(tuple(sorted(set(words))), len(words), of, taken)
-        self.engine.write(revisions.HEARD, EditionKey("default", NODE, version), heard)
+        heard = Acknowledgements(tuple(sorted(set(words))), len(words), of, taken)
+        self.engine.write(revisions.ACKNOWLEDGEMENTS, EditionKey("default", NODE, version), heard)
         self.settle()
 
     def take(self, version: str) -> None:
@@ -76,13 +76,13 @@ class Stage:
 
     def forget(self) -> None:
         """Another process takes over: it has heard nothing, and knows what was written down."""
-        for key, _ in self.engine.rows(revisions.HEARD):
-            self.engine.write(revisions.HEARD, key, None)
+        for key, _ in self.engine.rows(revisions.ACKNOWLEDGEMENTS):
+            self.engine.write(revisions.ACKNOWLEDGEMENTS, key, None)
         self.settle()
 
     def remove_revision(self, version: str, name: str = "a") -> None:
         """A user deletes a revision, and what was heard of it is forgotten."""
-        self.engine.write(revisions.HEARD, EditionKey("default", NODE, version), None)
+        self.engine.write(revisions.ACKNOWLEDGEMENTS, EditionKey("default", NODE, version), None)
         key = NamespacedName("default", name)
         known = self.engine.row(revisions.HISTORY, key) or ()
         kept = tuple(it for it in known if it.content.version != version)

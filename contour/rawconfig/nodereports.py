@@ -1,7 +1,7 @@
 """What the Envoys of a node ID accept and refuse, on any replica, as rows.
 
-A `Witness` gets the results of the Envoys of this replica and reports them to the leader
-(`contour.envoyreports`); on the leader it also gets those of the other replicas. A report about
+`NodeReports` get the results of the Envoys of this replica and report them to the leader
+(`contour.envoyreports`); on the leader they also get those of the other replicas. A report about
 editions has the same form as one about parts: a version is accepted like a listener, and refused
 like a part, once for each error message.
 """
@@ -20,7 +20,7 @@ from contour.xds.resources import Name, PartKey
 from dag.engine.incremental import Engine
 from dag.rawconfig import revisions
 from dag.rawconfig.claims import NodeKey
-from dag.rawconfig.revisions import EditionKey, Heard
+from dag.rawconfig.revisions import Acknowledgements, EditionKey
 
 _OWN = ""
 _EDITION = "edition"
@@ -31,7 +31,7 @@ _REMEMBERED = 16
 elsewhere."""
 
 
-class Witness(AckObserver):
+class NodeReports(AckObserver):
     """The reports of the Envoys of one node ID; `contour.envoyreports.report.Reports`."""
 
     def __init__(
@@ -91,11 +91,11 @@ class Witness(AckObserver):
 
     def refresh(self) -> None:
         """Writes the rows for the present reports."""
-        heard = self._heard()
-        for version in heard.keys() | self._written:
-            row = heard.get(version)
-            self._engine.write(revisions.HEARD, EditionKey(*self._key, version), row)
-        self._written = set(heard)
+        acks = self._acknowledgements()
+        for version in acks.keys() | self._written:
+            row = acks.get(version)
+            self._engine.write(revisions.ACKNOWLEDGEMENTS, EditionKey(*self._key, version), row)
+        self._written = set(acks)
         self._settle_soon()
 
     def forget_version(self, version: str) -> None:
@@ -109,7 +109,7 @@ class Witness(AckObserver):
     def forget(self) -> None:
         """Forgets all reports: the fleet is gone."""
         for version in self._written:
-            self._engine.write(revisions.HEARD, EditionKey(*self._key, version), None)
+            self._engine.write(revisions.ACKNOWLEDGEMENTS, EditionKey(*self._key, version), None)
 
     def _note(self, version: str) -> None:
         self._refusers.setdefault(version, {})
@@ -135,7 +135,7 @@ class Witness(AckObserver):
         taken = {it: ListenerState(it, is_pending=False) for it in self._taken}
         return EnvoyReport(len(envoys), taken, refusals)
 
-    def _heard(self) -> dict[str, Heard]:
+    def _acknowledgements(self) -> dict[str, Acknowledgements]:
         every = self._said.values()
         connected, is_everyone = sum(it.envoys for it in every), self.is_everyone()
         taken = {version for it in every for version in it.listeners}
@@ -145,7 +145,7 @@ class Witness(AckObserver):
             words.setdefault(name.name, set()).add(it.words)
             refusing[name.name] += sum(count for _, count in it.by)
         return {
-            version: Heard(
+            version: Acknowledgements(
                 tuple(sorted(found)), refusing[version], connected, version in taken, is_everyone
             )
             for version, found in words.items()
