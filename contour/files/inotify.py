@@ -15,7 +15,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 
-class Happening(Enum):
+class EventType(Enum):
     """What happened to a name in a folder."""
 
     CREATED = auto()  # empty, or a link
@@ -32,7 +32,7 @@ class Notice(NamedTuple):
 
     folder: str
     name: str
-    happening: Happening
+    event_type: EventType
 
 
 class Watcher:
@@ -68,14 +68,16 @@ class Watcher:
                 watch, mask, _, length = _HEAD.unpack_from(told, offset)
                 offset += _HEAD.size + length
                 name = told[offset - length : offset].rstrip(b"\0")
-                if (happening := _happening(mask)) is not None:
-                    yield self._notice(watch, os.fsdecode(name), happening)
+                if (event_type := _event_type(mask)) is not None:
+                    yield self._notice(watch, os.fsdecode(name), event_type)
 
-    def _notice(self, watch: int, name: str, happening: Happening) -> Notice:
+    def _notice(self, watch: int, name: str, event_type: EventType) -> Notice:
         """The notice of a kernel event; a folder whose watch began just now may not be known by
         name yet."""
         folder = self._folders.get(watch)
-        return Notice("", "", Happening.LOST) if folder is None else Notice(folder, name, happening)
+        return (
+            Notice("", "", EventType.LOST) if folder is None else Notice(folder, name, event_type)
+        )
 
     def close(self) -> None:
         """Nothing is watched any more."""
@@ -93,22 +95,22 @@ _HEAD = struct.Struct("iIII")
 _MOST_BYTES = 1 << 16
 
 
-def _happening(mask: int) -> Happening | None:
+def _event_type(mask: int) -> EventType | None:
     if mask & _OVERFLOW:
-        return Happening.LOST
+        return EventType.LOST
     if mask & _IGNORED:
         return None
     if mask & (_IS_FOLDER | _DELETE_SELF | _MOVE_SELF):
-        return Happening.FOLDER
-    return next(happening for bit, happening in _HAPPENINGS if mask & bit)
+        return EventType.FOLDER
+    return next(event_type for bit, event_type in _EVENT_TYPES if mask & bit)
 
 
-_HAPPENINGS = (
-    (_CLOSE_WRITE, Happening.WRITTEN),
-    (_MOVED_TO, Happening.PLACED),
-    (_MOVED_FROM | _DELETE, Happening.GONE),
-    (_CREATE, Happening.CREATED),
-    (_MODIFY, Happening.MODIFIED),
+_EVENT_TYPES = (
+    (_CLOSE_WRITE, EventType.WRITTEN),
+    (_MOVED_TO, EventType.PLACED),
+    (_MOVED_FROM | _DELETE, EventType.GONE),
+    (_CREATE, EventType.CREATED),
+    (_MODIFY, EventType.MODIFIED),
 )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from contour.complaints import ManifestSource
 from contour.files import inotify, listing, schedule
-from contour.files.inotify import Happening
+from contour.files.inotify import EventType
 from contour.files.watch import Watch
 
 LOOK_EVERY = 10.0  # for file systems on which the kernel notices nothing
@@ -70,18 +70,18 @@ class Tracker:
     def _note(self, notice: inotify.Notice, now: float) -> schedule.Waits | None:
         """Notes a change of one file, or returns the waits with which everything has to be
         listed."""
-        folder, name, happening = notice
-        if happening in (Happening.FOLDER, Happening.LOST):
+        folder, name, event_type = notice
+        if event_type in (EventType.FOLDER, EventType.LOST):
             return schedule.FOUND
         path = name if folder == "." and name in self._signatures else os.path.join(folder, name)
-        is_new = happening in (Happening.CREATED, Happening.PLACED)
+        is_new = event_type in (EventType.CREATED, EventType.PLACED)
         if is_new and _has_other_names(path):
             return schedule.REPLACED
-        if path in self.listing.shared and (is_new or happening is Happening.GONE):
+        if path in self.listing.shared and (is_new or event_type is EventType.GONE):
             return schedule.REPLACED if is_new else schedule.FOUND
         file = self._file(folder, name, path)
         if file is not None:
-            self._schedule.note(file, _WAITS[happening], now)
+            self._schedule.note(file, _WAITS[event_type], now)
         return None
 
     def _file(self, folder: str, name: str, path: str) -> ManifestSource | None:
@@ -131,9 +131,9 @@ def _has_other_names(path: str) -> bool:
 
 
 _WAITS = {
-    Happening.WRITTEN: schedule.CLOSED,
-    Happening.PLACED: schedule.REPLACED,
-    Happening.CREATED: schedule.OPEN,
-    Happening.MODIFIED: schedule.OPEN,
-    Happening.GONE: schedule.MISSING,
+    EventType.WRITTEN: schedule.CLOSED,
+    EventType.PLACED: schedule.REPLACED,
+    EventType.CREATED: schedule.OPEN,
+    EventType.MODIFIED: schedule.OPEN,
+    EventType.GONE: schedule.MISSING,
 }
