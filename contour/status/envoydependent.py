@@ -7,7 +7,7 @@ written at once, such as those of objects that users changed while there was no 
 """
 
 from contour.status import merging
-from contour.status.merging import Stored, Voice
+from contour.status.merging import Author, Stored
 from crds.meta import ObjectRef
 
 _DEPEND = frozenset({"Gateway"})
@@ -25,16 +25,16 @@ _AS_IF_REFUSED = frozenset(
 """Conditions that an object has if Envoy refuses a part of it (`dag.refusals`)."""
 
 
-def depends_on_envoys(subject: ObjectRef, stored: Stored, generation: int, voice: Voice) -> bool:
+def depends_on_envoys(subject: ObjectRef, stored: Stored, generation: int, author: Author) -> bool:
     """Whether Envoys that have not reported yet may be the reason for the stored status.
 
     A status of an older generation is outdated, whatever the reason.
     """
     if subject.kind in _DEPEND:
         return True
-    if merging.newest_generation(stored, voice) != generation:
+    if merging.newest_generation(stored, author) != generation:
         return False
     return subject.kind in _SPEAK_OF_ENVOYS or any(
         (it.get("type"), it.get("status")) in _AS_IF_REFUSED
-        for it in merging.own_conditions(stored, voice)
+        for it in merging.own_conditions(stored, author)
     )

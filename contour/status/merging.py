@@ -20,8 +20,8 @@ from kube import conditions
 Stored = Mapping[str, object]
 
 
-class Voice(NamedTuple):
-    """Who writes a status, and when."""
+class Author(NamedTuple):
+    """Who writes a status, and when: entries of others stay."""
 
     controller_name: str
     """Our controller name in the Gateway API."""
@@ -31,23 +31,23 @@ class Voice(NamedTuple):
     """The maximum number of ancestors in the status."""
 
 
-def merged(stored: Stored, ours: Raw, voice: Voice) -> Raw:
+def merged(stored: Stored, ours: Raw, author: Author) -> Raw:
     """The merged status."""
     wanted = dict(stored)
     for field, value in ours.items():
         rule = _FIELDS.get(field)
-        found = rule(field, stored, _items(ours, field), voice) if rule else value
+        found = rule(field, stored, _items(ours, field), author) if rule else value
         if field in stored or found not in ([], {}, ""):  # absent and empty mean the same
             wanted[field] = found
     return wanted
 
 
-def left_out(stored: Stored, ours: Raw, voice: Voice) -> list[Raw]:
+def left_out(stored: Stored, ours: Raw, author: Author) -> list[Raw]:
     """Our references for which there is no room, because of entries of others."""
     found: list[object] = []
     for field, reference in _REFERENCES.items():
         own = {_key(it.get(reference)): it.get(reference) for it in _items(ours, field)}
-        found += [*own.values()][_room(field, stored, voice) :]
+        found += [*own.values()][_room(field, stored, author) :]
     return [it for it in found if is_mapping(it)]
 
 
@@ -79,21 +79,21 @@ def is_kept(change: object, found: object) -> bool:
     return False
 
 
-def newest_generation(stored: Stored, voice: Voice) -> int:
+def newest_generation(stored: Stored, author: Author) -> int:
     """The newest `observedGeneration` of our conditions.
 
     Raises ValueError for what is no number.
     """
-    told = (it.get("observedGeneration") or 0 for it in own_conditions(stored, voice))
+    told = (it.get("observedGeneration") or 0 for it in own_conditions(stored, author))
     return max((int(str(it)) for it in told), default=0)
 
 
-def own_conditions(stored: Stored, voice: Voice) -> Iterator[Raw]:
+def own_conditions(stored: Stored, author: Author) -> Iterator[Raw]:
     """Our conditions, from everywhere in a status."""
     holders: list[tuple[str, Stored]] = [("conditions", stored)]
     holders += [("listeners", it) for it in _items(stored, "listeners")]
     for field in _REFERENCES:
-        holders += [(field, it) for it in _items(stored, field) if _is_of(voice, it)]
+        holders += [(field, it) for it in _items(stored, field) if _is_of(author, it)]
     for field, holder in holders:
         for it in _items(holder, "conditions"):
             if it.get("type") in OWN_TYPES[field]:
@@ -127,14 +127,14 @@ _REFERENCES = {"parents": "parentRef", "ancestors": "ancestorRef"}
 MOST_PARENTS = 32
 
 
-def _conditions(field: str, holder: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
+def _conditions(field: str, holder: Stored, ours: Iterable[Raw], author: Author) -> list[Raw]:
     told = {it["type"]: it for it in ours}
 
     def is_foreign(it: Stored) -> bool:
         return it.get("type") not in OWN_TYPES[field] and it.get("type") not in told
 
     def stamped(before: Stored, it: Raw) -> Raw:
-        return conditions.stamped(it, before, voice.now)
+        return conditions.stamped(it, before, author.now)
 
     def key(it: Stored) -> object:
         return it.get("type")
@@ -145,41 +145,41 @@ def _conditions(field: str, holder: Stored, ours: Iterable[Raw], voice: Voice) -
     return _in_place(before, kept, _Rule(is_foreign, key, stamped))
 
 
-def _listeners(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
+def _listeners(field: str, stored: Stored, ours: Iterable[Raw], author: Author) -> list[Raw]:
     """The entries of the Gateway's present listeners, in order."""
     before = {it.get("name"): it for it in _items(stored, field)}
-    return [_with_conditions(field, before.get(it["name"], {}), it, voice) for it in ours]
+    return [_with_conditions(field, before.get(it["name"], {}), it, author) for it in ours]
 
 
-def _entries(field: str, stored: Stored, ours: Iterable[Raw], voice: Voice) -> list[Raw]:
+def _entries(field: str, stored: Stored, ours: Iterable[Raw], author: Author) -> list[Raw]:
     """The entries of all controllers, with one of ours for each reference."""
     reference = _REFERENCES[field]
 
     def is_foreign(it: Stored) -> bool:
-        return not _is_of(voice, it)
+        return not _is_of(author, it)
 
     def joined(before: Stored, it: Raw) -> Raw:
-        return _with_conditions(field, before, it, voice)
+        return _with_conditions(field, before, it, author)
 
     def key(it: Stored) -> object:
         return _key(it.get(reference))
 
-    room = _room(field, stored, voice)
+    room = _room(field, stored, author)
     kept = dict(islice({key(it): it for it in ours}.items(), room))
     return _in_place(_items(stored, field), kept, _Rule(is_foreign, key, joined))
 
 
-def _room(field: str, stored: Stored, voice: Voice) -> int:
+def _room(field: str, stored: Stored, author: Author) -> int:
     """The number of our entries for which there is room beside those of others."""
-    most = voice.most_ancestors if field == "ancestors" else MOST_PARENTS
-    return max(0, most - sum(not _is_of(voice, it) for it in _items(stored, field)))
+    most = author.most_ancestors if field == "ancestors" else MOST_PARENTS
+    return max(0, most - sum(not _is_of(author, it) for it in _items(stored, field)))
 
 
-def _with_conditions(field: str, before: Stored, it: Raw, voice: Voice) -> Raw:
-    return {**it, "conditions": _conditions(field, before, _items(it, "conditions"), voice)}
+def _with_conditions(field: str, before: Stored, it: Raw, author: Author) -> Raw:
+    return {**it, "conditions": _conditions(field, before, _items(it, "conditions"), author)}
 
 
-_FIELDS: Mapping[str, Callable[[str, Stored, list[Raw], Voice], list[Raw]]] = {
+_FIELDS: Mapping[str, Callable[[str, Stored, list[Raw], Author], list[Raw]]] = {
     "conditions": _conditions,
     "listeners": _listeners,
     "parents": _entries,
@@ -208,8 +208,8 @@ def _in_place(before: Iterable[Raw], ours: dict[object, Raw], rule: _Rule) -> li
     return found + [rule.joined({}, it) for it in new.values()]
 
 
-def _is_of(voice: Voice, entry: Stored) -> bool:
-    return entry.get("controllerName") == voice.controller_name
+def _is_of(author: Author, entry: Stored) -> bool:
+    return entry.get("controllerName") == author.controller_name
 
 
 def _key(reference: object) -> tuple[tuple[str, str], ...]:

@@ -107,18 +107,18 @@ class Updates:
             return "gone"
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         name = self._sources.controller_name()
-        voice = merging.Voice(name, now, statuses.most_ancestors(subject.kind))
-        newest = max(known.generation, merging.newest_generation(known.status, voice))
+        author = merging.Author(name, now, statuses.most_ancestors(subject.kind))
+        newest = max(known.generation, merging.newest_generation(known.status, author))
         if newest > answer.generation:
             return "outdated"
-        left_out = merging.left_out(known.status, answer.status, voice)
+        left_out = merging.left_out(known.status, answer.status, author)
         self._sources.untold(subject, _gateways(subject, left_out))
-        wanted = merging.merged(known.status, answer.status, voice)
+        wanted = merging.merged(known.status, answer.status, author)
         change = merging.difference(known.status, wanted)
         if not change:
             return "unchanged"
         if not self._sources.is_assembled() and envoydependent.depends_on_envoys(
-            subject, known.status, answer.generation, voice
+            subject, known.status, answer.generation, author
         ):
             return "held"
         return {"metadata": {"resourceVersion": known.resource_version}, "status": change}

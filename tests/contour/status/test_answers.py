@@ -103,8 +103,8 @@ def test_a_message_is_as_long_as_the_api_server_allows_and_so_are_lists() -> Non
     found = answers(board, subject)(subject, 7)
     assert found is not None
     assert len(str(_condition(found.status)["message"])) <= 32_768
-    voice = merging.Voice("c", "2026-01-01T00:00:00Z")
-    assert _condition(merging.merged({}, found.status, voice))["type"] == "Accepted"
+    author = merging.Author("c", "2026-01-01T00:00:00Z")
+    assert _condition(merging.merged({}, found.status, author))["type"] == "Accepted"
 
 
 def test_nothing_is_said_in_the_status_of_a_service() -> None:

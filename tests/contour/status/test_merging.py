@@ -12,9 +12,9 @@ from dag import statuses
 
 Raw = dict[str, Any]
 
-VOICE = merging.Voice("projectcontour.io/gateway-controller", "2026-05-01T12:00:00Z")
+AUTHOR = merging.Author("projectcontour.io/gateway-controller", "2026-05-01T12:00:00Z")
 BEFORE = "2020-01-01T00:00:00Z"
-NOW = VOICE.now
+NOW = AUTHOR.now
 
 
 def condition(type_: str, status: str = "True", **others: Any) -> Raw:
@@ -25,7 +25,7 @@ def stands(type_: str, status: str = "True", since: str = BEFORE, **others: Any)
     return condition(type_, status, lastTransitionTime=since, **others)
 
 
-def entry(name: str, *conditions: Raw, by: str = VOICE.controller_name, **reference: Any) -> Raw:
+def entry(name: str, *conditions: Raw, by: str = AUTHOR.controller_name, **reference: Any) -> Raw:
     found = {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": name, **reference}
     return {"parentRef": found, "controllerName": by, "conditions": list(conditions)}
 
@@ -172,35 +172,35 @@ FOREIGN = entry("edge", stands("Accepted", "Unknown"), by="example.com/other")
 )
 def test_what_is_ours_is_as_we_say_and_all_else_stays(stored: Raw, ours: Raw, wanted: Raw) -> None:
     untouched = deepcopy(stored)
-    found = merging.merged(stored, ours, VOICE)
+    found = merging.merged(stored, ours, AUTHOR)
     assert found == wanted
     assert stored == untouched
-    later = VOICE._replace(now="2030-01-01T00:00:00Z")
+    later = AUTHOR._replace(now="2030-01-01T00:00:00Z")
     assert merging.merged(found, ours, later) == found, "a second time nothing differs"
 
 
 @pytest.mark.parametrize(("kind", "most"), [("XBackend", 32), ("BackendTLSPolicy", 16)])
 def test_as_many_ancestors_are_told_as_the_kind_has_room_for(kind: str, most: int) -> None:
-    voice = VOICE._replace(most_ancestors=statuses.most_ancestors(kind))
+    author = AUTHOR._replace(most_ancestors=statuses.most_ancestors(kind))
     ours: Raw = {
         "ancestors": [
-            {"ancestorRef": {"name": f"gw-{it}"}, "controllerName": VOICE.controller_name}
+            {"ancestorRef": {"name": f"gw-{it}"}, "controllerName": AUTHOR.controller_name}
             for it in range(40)
         ]
     }
-    told = merging.merged({}, ours, voice)["ancestors"]
+    told = merging.merged({}, ours, author)["ancestors"]
     assert isinstance(told, list)
     assert len(told) == most
-    assert len(merging.left_out({}, ours, voice)) == 40 - most
+    assert len(merging.left_out({}, ours, author)) == 40 - most
 
 
 def test_a_list_stays_as_long_as_the_api_server_allows() -> None:
     others = [entry(f"g{it}", by="example.com/other") for it in range(31)]
     ours: Raw = {"parents": [entry("a"), entry("b")]}
-    assert merging.merged({"parents": others}, ours, VOICE)["parents"] == [*others, entry("a")]
+    assert merging.merged({"parents": others}, ours, AUTHOR)["parents"] == [*others, entry("a")]
     foreign = [stands(f"example.com/T{it}") for it in range(7)]
     told: Raw = {"conditions": [condition("Accepted"), condition("Programmed")]}
-    found = merging.merged({"conditions": foreign}, told, VOICE)["conditions"]
+    found = merging.merged({"conditions": foreign}, told, AUTHOR)["conditions"]
     assert found == [*foreign, stands("Accepted", since=NOW)]
 
 
@@ -219,7 +219,7 @@ def test_a_list_stays_as_long_as_the_api_server_allows() -> None:
 def test_only_our_own_conditions_tell_how_new_an_answer_stands_there(
     stored: Raw, generation: int
 ) -> None:
-    assert merging.newest_generation(stored, VOICE) == generation
+    assert merging.newest_generation(stored, AUTHOR) == generation
 
 
 Json = st.recursive(
