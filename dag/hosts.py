@@ -183,7 +183,7 @@ def _wanted(view: View, key: nodes.HostKey) -> _Wanted:
     return _Wanted(gateway_hosts.groups(view, key), tuple(_classic_routes(view, key)))
 
 
-def beaten(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Route, nodes.Route]]:
+def shadowed_routes(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Route, nodes.Route]]:
     """The routes that are left out because another one takes their requests, each with that one.
 
     Computed when it is asked for: `contour analyze` does.
@@ -200,7 +200,7 @@ def _in_order(wanted: _Wanted) -> tuple[nodes.Route, ...]:
     """The routes without those that get no request; routes for gRPC calls alone come first."""
     if len(every := tuple(wanted.every)) < 2:
         return every
-    kept = {id(it) for it in _unbeaten(every)}
+    kept = {id(it) for it in _not_shadowed(every)}
     groups = [[it for it in group if id(it) in kept] for group in wanted.groups]
     calls = (grpcmatches.in_order(it for it in group if it.match.is_grpc) for group in groups)
     others = ([it for it in group if not it.match.is_grpc] for group in groups)
@@ -208,7 +208,7 @@ def _in_order(wanted: _Wanted) -> tuple[nodes.Route, ...]:
     return (*chain.from_iterable(calls), *ordering.in_order(others, classic))
 
 
-def _unbeaten(wanted: Iterable[nodes.Route]) -> Iterable[nodes.Route]:
+def _not_shadowed(wanted: Iterable[nodes.Route]) -> Iterable[nodes.Route]:
     """The routes to which earlier ones leave some requests.
 
     A string prefix of one API covers the same prefix in path segments of the next.

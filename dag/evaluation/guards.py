@@ -25,7 +25,7 @@ def refusal(
         trace.note("guard", "failed", "CORS: Envoy answers the preflight by itself", route.origin)
         return Answer(200, route=route)
     if isinstance(found.csrf, nodes.Csrf):
-        words = origins.strangeness(found.csrf, request)
+        words = origins.refusal(found.csrf, request)
         if words and found.csrf.enforced == origins.ALL:
             trace.note("guard", "failed", words, _policy(route))
             return Answer(403, words, route=route)
@@ -114,7 +114,7 @@ def decided_elsewhere(host: nodes.VirtualHost, route: nodes.Route, request: Requ
     is_forwarded = isinstance(route.action, nodes.Forward)
     told = {
         "CSRF: Envoy draws whether it is refused": isinstance(found.csrf, nodes.Csrf)
-        and bool(origins.strangeness(found.csrf, request)),
+        and bool(origins.refusal(found.csrf, request)),
         authentication.UNDECIDED: isinstance(found.authentication, nodes.Authentication),
         logins.UNDECIDED: found.login is not None and not logins.is_passed(found.login, request),
         "JWT: the token is verified by Envoy": isinstance(found.jwt, nodes.Jwt),

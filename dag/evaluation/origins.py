@@ -9,7 +9,7 @@ ALL = 1_000_000
 _CHANGING = ("POST", "PUT", "DELETE", "PATCH")
 
 
-def strangeness(node: nodes.Csrf, request: Request) -> str:
+def refusal(node: nodes.Csrf, request: Request) -> str:
     """Why CSRF protection may refuse a request, in one sentence; empty if it may not."""
     if request.method not in _CHANGING:
         return ""

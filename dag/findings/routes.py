@@ -21,8 +21,8 @@ def check(engine: Engine) -> Steps:
         yield None
         if found is None:
             continue
-        losers = [*hosts.beaten(engine, key), *_covered(found.routes)]
-        for loser, winner in losers:
+        shadowed = [*hosts.shadowed_routes(engine, key), *_covered(found.routes)]
+        for loser, winner in shadowed:
             mark = (loser.origin, loser.match, key.host)
             if mark not in told:
                 told.add(mark)
