@@ -42,7 +42,7 @@ class ServiceCluster(NamedTuple):
     weight: int
 
 
-def takers(
+def weighted_services(
     view: View, place: Place, written: Sequence[crd.Service], options: UpstreamOptions
 ) -> Findings[tuple[ServiceCluster, ...]]:
     """The Services that get requests."""

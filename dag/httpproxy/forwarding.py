@@ -35,11 +35,11 @@ def forward(
         idle_connection,
         rewrite.host if rewrite else "",
     )
-    takers = yield from backends.takers(view, place, route.services, manner)
+    services = yield from backends.weighted_services(view, place, route.services, manner)
     mirrors = yield from backends.mirrors(view, place, route.services, manner)
     redirected = yield from _internal_redirect(view, place, route.internal_redirect_policy)
     forward = nodes.Forward(
-        tuple(backends.backends(view, place, takers, route)),
+        tuple(backends.backends(view, place, services, route)),
         timeout,
         idle_timeout,
         rewrite,
@@ -51,7 +51,7 @@ def forward(
         cookies.rewrites(place, route.cookie_rewrite_policies),
         missing=503,
     )
-    return forward if any(it.weight for it in takers) else NOWHERE
+    return forward if any(it.weight for it in services) else NOWHERE
 
 
 def _rewrite(place: Place, route: crd.Route, match: nodes.Match) -> nodes.Rewrite | None:

@@ -62,12 +62,12 @@ def _stream(view: View, place: Place, written: crd.TCPProxy) -> Following:
     manner = backends.UpstreamOptions(
         spread.balancing, healthchecks.of_tcp(place, written.health_check_policy)
     )
-    found = yield from backends.takers(view, place, written.services, manner)
-    takers = {it.place: nodes.WeightedCluster(it.cluster, it.weight) for it in found}
+    found = yield from backends.weighted_services(view, place, written.services, manner)
+    clusters = {it.place: nodes.WeightedCluster(it.cluster, it.weight) for it in found}
     listed = yield from _listed(place, written.services)
     is_even = not any(it.weight for _, it in listed)
     shares = tuple(
-        takers.get(at) or nodes.WeightedCluster(None, 1 if is_even else it.weight)
+        clusters.get(at) or nodes.WeightedCluster(None, 1 if is_even else it.weight)
         for at, it in listed
         if is_even or it.weight
     )
