@@ -30,7 +30,7 @@ MOST_ANCESTORS = 16
 """The most ancestors that the API stores in a status."""
 
 
-class Touch(NamedTuple):
+class Ancestor(NamedTuple):
     """A Gateway that a policy is for, through one of its targets."""
 
     gateway: NamespacedName
@@ -42,7 +42,7 @@ class Touch(NamedTuple):
     winner: NamespacedName | None = None
 
 
-Touches: TypeAlias = frozenset[tuple[NamespacedName, Touch]]
+Ancestors: TypeAlias = frozenset[tuple[NamespacedName, Ancestor]]
 """By policy."""
 Told: TypeAlias = Mapping[NamespacedName, Iterable[Problem]]
 """By Gateway."""
@@ -59,29 +59,31 @@ class Ancestry:
 
     def __init__(self, kind: PolicyKind, is_merging: IsMerging = never) -> None:
         self.kind = kind
-        self.touches = self._touches()
-        self.touched: Index[NamespacedName, Touch] = Index(
-            f"Gateways of each {kind.name}", self.touches, _by_policy
+        self.by_target = self._by_target()
+        self.by_policy: Index[NamespacedName, Ancestor] = Index(
+            f"Gateways of each {kind.name}", self.by_target, _by_policy
         )
-        self.in_use: Index[NamespacedName, None] = Index(f"{kind.name} in use", self.touches, _used)
+        self.in_use: Index[NamespacedName, None] = Index(
+            f"{kind.name} in use", self.by_target, _used
+        )
         self.targeted: Index[ObjectRef, None] = Index(
-            f"targets of {kind.name}", self.touches, _targeted
+            f"targets of {kind.name}", self.by_target, _targeted
         )
         self.overrides = Overrides(kind, is_merging)
-        own = (self.touched, self.in_use, self.targeted, self.overrides.at)
+        own = (self.by_policy, self.in_use, self.targeted, self.overrides.at)
         self.indexes = (*kind.indexes, *own)
-        touching = tuple(Kept(self.touches, tables.BY_KIND[it], _named(it)) for it in kind.targets)
-        self.kept = (*touching, Kept(self.overrides.others, self.targeted))
+        kept = tuple(Kept(self.by_target, tables.BY_KIND[it], _named(it)) for it in kind.targets)
+        self.kept = (*kept, Kept(self.overrides.others, self.targeted))
 
-    def _touches(self) -> Query[ObjectRef, Touches]:
-        def touches(view: View, ref: ObjectRef) -> Touches:
+    def _by_target(self) -> Query[ObjectRef, Ancestors]:
+        def ancestors(view: View, ref: ObjectRef) -> Ancestors:
             claims = view.ask(self.kind.claims, ref)
             if not claims:
                 return frozenset()
-            return frozenset(_touches(claims, ref, view.ask(policyparents.gateways, ref)))
+            return frozenset(_ancestors(claims, ref, view.ask(policyparents.gateways, ref)))
 
-        touches.__name__ = f"touches_of_{self.kind.name}"
-        return query(touches)
+        ancestors.__name__ = f"ancestors_by_target_of_{self.kind.name}"
+        return query(ancestors)
 
     def holders(
         self, view: View, key: NamespacedName
@@ -89,7 +91,7 @@ class Ancestry:
         """The Gateways and ListenerSets of ours to which a policy applies itself."""
         return frozenset(
             (it.gateway, it.holder)
-            for it in view.bucket(self.touched, key)
+            for it in view.bucket(self.by_policy, key)
             if it.holder is not None
         )
 
@@ -104,17 +106,17 @@ class Ancestry:
         if found is None:
             return None
         own = complaints.attached(self.kind.name, key)
-        touched = view.bucket(self.touched, key)
+        all_ancestors = view.bucket(self.by_policy, key)
         told = (*meant, *_of_fields(found, own))
-        told += tuple(_of_targets(view, self.kind, found, own, is_used=bool(touched)))
+        told += tuple(_of_targets(view, self.kind, found, own, is_used=bool(all_ancestors)))
         told += tuple(self.overrides.problems_of(view, found, own))
         name = view.ask(settings.controller_name, ())
-        of_gateways = sorted({it.gateway for it in touched})
+        of_gateways = sorted({it.gateway for it in all_ancestors})
         ancestors = [
             AncestorStatus(
                 _gateway(it),
                 name,
-                _conditions((*merged.get(it, ()), *told, *_lost(own, touched, it))),
+                _conditions((*merged.get(it, ()), *told, *_lost(own, all_ancestors, it))),
             )
             for it in of_gateways[:MOST_ANCESTORS]
         ]
@@ -125,16 +127,16 @@ class Ancestry:
         return PolicyStatus(tuple(ancestors)) if ancestors else None
 
 
-def _touches(
+def _ancestors(
     claims: frozenset[Claim], ref: ObjectRef, found: tuple[NamespacedName, ...]
-) -> Iterator[tuple[NamespacedName, Touch]]:
+) -> Iterator[tuple[NamespacedName, Ancestor]]:
     for gateway in found:
         for it in claims:
             winner = policytargets.winner(claims, it.section)
             own = it.senior.key
             holder = ref if ref.kind in policyparents.HOLDERS else None
-            lost = Touch(gateway, holder, ref, it.section, winner)
-            yield own, Touch(gateway, holder) if winner == own else lost
+            lost = Ancestor(gateway, holder, ref, it.section, winner)
+            yield own, Ancestor(gateway, holder) if winner == own else lost
 
 
 def _of_fields(found: Policy, own: Place) -> Iterator[Problem]:
@@ -189,14 +191,14 @@ def _is_elsewhere(view: View, ref: ObjectRef) -> bool:
     return not view.ask(policyparents.gateways, ref)
 
 
-def _lost(own: Place, touched: frozenset[Touch], gateway: NamespacedName) -> Iterator[Problem]:
+def _lost(own: Place, found: frozenset[Ancestor], gateway: NamespacedName) -> Iterator[Problem]:
     """Which other policies apply to targets of a policy."""
-    here = sorted((it for it in touched if it.gateway == gateway), key=repr)
-    is_beaten = all(it.lost is not None for it in here)
+    here = sorted((it for it in found if it.gateway == gateway), key=repr)
+    is_overridden = all(it.lost is not None for it in here)
     for it in here:
         if it.lost is not None and it.winner is not None:
             target = f"{it.lost} ({it.section})" if it.section else str(it.lost)
-            yield complaints.attached_conflicts(own, it.winner, target, is_error=is_beaten)
+            yield complaints.attached_conflicts(own, it.winner, target, is_error=is_overridden)
 
 
 def _conditions(told: Iterable[Problem]) -> tuple[Condition, ...]:
@@ -212,15 +214,15 @@ def _gateway(key: NamespacedName) -> ParentReference:
     return ParentReference(name=key.name, namespace=key.namespace)
 
 
-def _by_policy(_: ObjectRef, found: Touches) -> Iterator[tuple[NamespacedName, Touch]]:
+def _by_policy(_: ObjectRef, found: Ancestors) -> Iterator[tuple[NamespacedName, Ancestor]]:
     return iter(found)
 
 
-def _used(_: ObjectRef, found: Touches) -> Iterator[tuple[NamespacedName, None]]:
+def _used(_: ObjectRef, found: Ancestors) -> Iterator[tuple[NamespacedName, None]]:
     return ((policy, None) for policy in {it for it, _ in found})
 
 
-def _targeted(ref: ObjectRef, found: Touches) -> Iterator[tuple[ObjectRef, None]]:
+def _targeted(ref: ObjectRef, found: Ancestors) -> Iterator[tuple[ObjectRef, None]]:
     return iter([(ref, None)] if found else [])
 
 

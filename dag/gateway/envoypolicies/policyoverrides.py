@@ -24,8 +24,8 @@ MOST_NAMED = 16
 """The most policies that are named; of more, the message says only that there are some."""
 
 
-class Spot(NamedTuple):
-    """A place where policies apply that are more specific than the one for the whole target."""
+class Scope(NamedTuple):
+    """A scope in which policies apply that are more specific than the one for the whole target."""
 
     target: ObjectRef
     """A Gateway, a ListenerSet or a route."""
@@ -37,7 +37,7 @@ class Spot(NamedTuple):
     """The policies are merged with the one for the whole target, and do not replace it."""
 
 
-Others: TypeAlias = frozenset[tuple[Spot, NamespacedName]]
+Others: TypeAlias = frozenset[tuple[Scope, NamespacedName]]
 IsMerging: TypeAlias = Callable[[View, NamespacedName], bool]
 """Whether a policy of a route is merged with others."""
 
@@ -49,8 +49,8 @@ class Overrides:
         self.kind = kind
         self.is_merging = is_merging
         self.others = self._others()
-        self.at: Index[Spot, NamespacedName] = Index(
-            f"{kind.name} that hold instead of others", self.others, _by_spot
+        self.at: Index[Scope, NamespacedName] = Index(
+            f"{kind.name} that hold instead of others", self.others, _by_scope
         )
 
     def _others(self) -> Query[ObjectRef, Others]:
@@ -61,16 +61,16 @@ class Overrides:
                 return frozenset()
             parts = {it.section for it in claims} - {""}
             holding = {it: policytargets.winner(claims, it) for it in ("", *parts)}
-            spots = {(Spot(ref, is_part=True), holding[it]) for it in parts}
+            scopes = {(Scope(ref, is_part=True), holding[it]) for it in parts}
             if ref.kind not in HOLDERS:
                 at = [*_asked(ref, found.spec.parent_refs)]
                 mine = [it for it in holding.values() if it is not None]
-                spots |= {
-                    (spot._replace(is_merged=self.is_merging(view, it)), it)
-                    for spot in at
+                scopes |= {
+                    (scope._replace(is_merged=self.is_merging(view, it)), it)
+                    for scope in at
                     for it in mine
                 }
-            return frozenset((spot, it) for spot, it in spots if it is not None)
+            return frozenset((scope, it) for scope, it in scopes if it is not None)
 
         others.__name__ = f"others_of_{self.kind.name}"
         return query(others)
@@ -85,40 +85,40 @@ class Overrides:
             if policytargets.winner(claims, section) != own.subject.key:
                 continue
             target = f"{ref} ({section})" if section else str(ref)
-            spots = tuple(_spots(view, ref, section))
-            merged = tuple(it._replace(is_merged=True) for it in spots)
-            for at, tell in ((spots, complaints.overridden), (merged, complaints.merged_into)):
+            scopes = tuple(_scopes(view, ref, section))
+            merged = tuple(it._replace(is_merged=True) for it in scopes)
+            for at, tell in ((scopes, complaints.overridden), (merged, complaints.merged_into)):
                 number = sum(view.count(self.at, it) for it in at)
                 if number:
                     names = self._named(view, at, own) if number <= MOST_NAMED else ()
                     yield tell(own, target, names)
 
-    def _named(self, view: View, spots: Iterable[Spot], own: Place) -> tuple[str, ...]:
-        found = {it for spot in spots for it in view.bucket(self.at, spot)}
+    def _named(self, view: View, scopes: Iterable[Scope], own: Place) -> tuple[str, ...]:
+        found = {it for scope in scopes for it in view.bucket(self.at, scope)}
         return tuple(str(it) for it in sorted(found - {own.subject.key}))
 
 
-def _asked(ref: ObjectRef, parents: Iterable[ParentReference]) -> Iterator[Spot]:
+def _asked(ref: ObjectRef, parents: Iterable[ParentReference]) -> Iterator[Scope]:
     """The parents that a route names."""
     for it in parents:
         holder = ObjectRef(it.kind, it.namespace or ref.namespace, it.name)
-        yield Spot(holder, it.section_name or "")
+        yield Scope(holder, it.section_name or "")
 
 
-def _spots(view: View, ref: ObjectRef, section: str) -> Iterator[Spot]:
+def _scopes(view: View, ref: ObjectRef, section: str) -> Iterator[Scope]:
     if ref.kind not in HOLDERS:
         if not section:
-            yield Spot(ref, is_part=True)
+            yield Scope(ref, is_part=True)
         return
-    yield Spot(ref)
+    yield Scope(ref)
     if section:
-        yield Spot(ref, section)
+        yield Scope(ref, section)
         return
-    yield Spot(ref, is_part=True)
+    yield Scope(ref, is_part=True)
     found = view.read(tables.BY_KIND[ref.kind], ref.key)
     for it in found.spec.listeners if found is not None else ():
-        yield Spot(ref, it.name)
+        yield Scope(ref, it.name)
 
 
-def _by_spot(_: ObjectRef, found: Others) -> Iterator[tuple[Spot, NamespacedName]]:
+def _by_scope(_: ObjectRef, found: Others) -> Iterator[tuple[Scope, NamespacedName]]:
     return iter(found)
