@@ -44,9 +44,12 @@ def authority(view: View, _: tuple[()]) -> authorization.Authority | None:
 
 
 @query
-def is_unauthorized(view: View, _: tuple[()]) -> bool:
-    """Whether the authorization service that guards every host cannot be asked."""
-    return isinstance(view.ask(built_authority, ()), Problem)
+def unauthorized(view: View, _: tuple[()]) -> str | None:
+    """Why every host is closed that does not opt out of authorization; None if they are not."""
+    found = view.ask(built_authority, ())
+    if not isinstance(found, Problem):
+        return None
+    return f"the authorization service of the configuration cannot be asked ({found.message})"
 
 
 @query

@@ -7,6 +7,7 @@ parent. A problem with a backend never makes `Accepted` false.
 from collections.abc import Iterator, Mapping
 
 from crds.meta import NamespacedName, ObjectRef
+from dag import defaults
 from dag.configuration import settings
 from dag.engine.view import Query, View, query
 from dag.gateway import (
@@ -22,8 +23,9 @@ from dag.gateway import (
 from dag.gateway.attachment import Parent
 from dag.gateway.rules import Rules
 from dag.gateway.serviceparents import ServiceParent
-from dag.problems import Problem
+from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
+from dag.problems.places import Place
 from dag.problems.reasons import ConditionType
 from dag.statuses import Condition, ParentStatus, RouteStatus
 
@@ -78,10 +80,18 @@ def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Ite
         *routecertificates.problems_of(view, ref, parent),
         *precedence.problems_of(view, ref, parent),
         *listenerguards.problems_of(view, ref, parent, rules),
+        *_unauthorized(view, ref),
     )
     yield conditions.condition(ConditionType.Accepted, told, "the route is attached")
     yield conditions.condition(ConditionType.ResolvedRefs, told, "every reference is resolved")
     yield from conditions.alarm(problems.DROPPED, told, problems.DROPPED_RULE)
+
+
+def _unauthorized(view: View, ref: ObjectRef) -> Iterator[Problem]:
+    """That every request is refused: of connections of the other kinds nobody is asked."""
+    is_http = ref.kind in {"HTTPRoute", "GRPCRoute"}
+    if is_http and (why := view.ask(defaults.unauthorized, ())):
+        yield unguarded.unauthorized(Place(ref), why)
 
 
 def _told(parent: Parent | ServiceParent, rules: Rules) -> Iterator[Problem]:

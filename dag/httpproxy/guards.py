@@ -175,13 +175,18 @@ def _authority(
     view: View, place: Place, host: virtualhost.VirtualHost
 ) -> Findings[authorization.Authority | None]:
     """The authorization service. A host that opts out needs none; its routes may opt in again."""
-    written = host.authorization
+    written, place = host.authorization, place.at("authorization")
+    names_own = written is not None and written.extension_ref is not None
+    if not names_own and (why := view.ask(defaults.unauthorized, ())):
+        if not _opts_out(host):
+            yield problems.extension_service_not_found(place, why)
+        return None  # `hosts` closes the host
     try:
-        return _found_authority(view, place.at("authorization"), written)
+        return _found_authority(view, place, written)
     except Refused as refused:
         if not _opts_out(host):
             raise
-        if written is not None and written.extension_ref is not None:
+        if names_own:
             yield refused.problem
         return None
 

@@ -51,6 +51,12 @@ def backend_unresolved(place: Place, why: str) -> Problem:
     return place.error(ErrorType.BackendError, Contour.ServiceUnresolvedReference, text)
 
 
+def unauthorized(spec: Place, why: str) -> Problem:
+    """The authorization service of the configuration cannot be asked, so every host is closed."""
+    text = f"{why}; every path is answered with 503"
+    return spec.error(ErrorType.AuthError, Contour.ExtensionServiceNotFound, text)
+
+
 def endpoints_left_out(place: Place, why: str) -> Problem:
     """The Service has endpoints at addresses that cannot be served."""
     return place.warning(ErrorType.ServiceError, Own.EndpointsLeftOut, why)

@@ -56,6 +56,12 @@ def stream_guard_not_served(route: Place, policy: ObjectRef) -> Problem:
     return route.warning(ConditionType.Accepted, Gateway.Accepted, why)
 
 
+def unauthorized(route: Place, why: str) -> Problem:
+    """The authorization service of the configuration cannot be asked, so every host is closed."""
+    text = f"{why}; what it guards is answered with 503"
+    return route.warning(ConditionType.Accepted, Gateway.Accepted, text)
+
+
 def stops_a_listener(found: Problem) -> bool:
     """Whether a listener with this problem cannot be served at all, whatever else it has."""
     return found.severity == "error" and found.type in {

@@ -456,3 +456,20 @@ def test_a_missing_backend_of_a_drawn_share_is_told_once_with_its_place() -> Non
     assert routes(it, "*") == ["/ up to 50% -> default/s1:80", "/ -> 500"]
     (message,) = (it for it in status_text.route_messages(it, "r") if "gone" in it)
     assert message.count("rules[0].backendRefs[1]") == 1
+
+
+def test_a_route_tells_that_who_authorizes_every_request_cannot_be_asked() -> None:
+    configuration = """
+---
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour, namespace: projectcontour}
+spec: {gateway: {}, globalExtAuth: {extensionRef: {name: gone, namespace: default}}}
+"""
+    engine = world(GIVEN + configuration + route("r"))
+    assert routes(engine, "*") == ["/ -> 503"]
+    assert status_text.route(engine, "r") == FINE
+    told = status_text.route_messages(engine, "r")
+    assert (
+        "ExtensionService default/gone not found); what it guards is answered with 503" in told[0]
+    )

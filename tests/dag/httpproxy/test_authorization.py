@@ -190,9 +190,28 @@ def test_every_host_is_closed_while_nobody_can_be_asked() -> None:
         "SpecError/UnresolvedReference: spec.globalExtAuth.extensionRef: ExtensionService "
         "default/auth not found"
     ]
+    why = (
+        "the authorization service of the configuration cannot be asked "
+        "(spec.globalExtAuth.extensionRef: ExtensionService default/auth not found)"
+    )
+    assert messages(engine, "HTTPProxy", "root") == [
+        f"AuthError/ExtensionServiceNotFound: spec.virtualhost.authorization: {why}; "
+        "what it guards is answered with 503"
+    ]
+    assert messages(engine, "Ingress", "i") == [
+        f"AuthError/ExtensionServiceNotFound: spec: {why}; every path is answered with 503"
+    ]
     apply(engine, extension("auth"))
     assert routes(engine, "a.com") == ["/ -> default/s1:80"]
     assert problems(engine, "ContourConfiguration", "projectcontour/contour") == []
+    assert [problems(engine, *it) for it in (("HTTPProxy", "root"), ("Ingress", "i"))] == [[], []]
+
+
+def test_who_changes_the_authorization_of_the_configuration_is_told_why_it_is_closed() -> None:
+    engine = world(SERVICES + EVERYWHERE + host("authPolicy: {context: {a: '2'}}", to("s1")))
+    assert routes(engine, "a.com") == ["/ -> 503"]
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert "ExtensionService default/auth not found" in told
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,12 @@ def test_where_every_host_asks_a_stream_has_to_opt_out() -> None:
 
 def test_while_who_is_asked_everywhere_is_gone_connections_are_closed() -> None:
     gone = configuration("globalExtAuth: {extensionRef: {name: gone, namespace: default}}")
-    assert stream(world(SERVICES + gone + host(TERMS[0], ""))) == CLOSED
+    engine = world(SERVICES + gone + host(TERMS[0], ""))
+    assert stream(engine) == CLOSED
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert told.startswith("AuthError/ExtensionServiceNotFound: spec.virtualhost.authorization: ")
+    apply(engine, configuration(""))
+    assert problems(engine, "HTTPProxy", "root") == []
 
 
 def test_a_default_that_counts_by_headers_counts_no_connections_and_is_told() -> None:
