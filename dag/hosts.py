@@ -237,7 +237,7 @@ def _asked(view: View, route: nodes.Route, claim: nodes.Claim) -> nodes.Route:
     other APIs, the service of the configuration is asked, if it is for every host."""
     if route.origin.kind == "HTTPProxy":
         return route
-    if claim.is_unasked and view.ask(defaults.unauthorized, ()):
+    if claim.is_exempt and view.ask(defaults.unauthorized, ()):
         return _closed(route)
     default = view.ask(defaults.authority, ())
     own = route.policies or nodes.Policies()
@@ -252,9 +252,7 @@ def _is_closed(view: View, claim: nodes.Claim | None) -> bool:
     """Whether a guard is not served: of the host, or of all hosts unless it opts out."""
     if view.ask(settings.is_closed, ()) or (claim is not None and claim.is_closed):
         return True
-    if claim is not None and claim.is_unasked:
-        return False
-    return view.ask(defaults.unauthorized, ()) is not None
+    return (claim is None or not claim.is_exempt) and bool(view.ask(defaults.unauthorized, ()))
 
 
 def _claim(view: View, key: nodes.HostKey) -> nodes.Claim | None:

@@ -27,8 +27,9 @@ class HostGuards:
     authority: authorization.Authority | None = None
     providers: jwt.Providers = jwt.NONE
     is_closed: bool = False
-    is_unasked: bool = False
-    """The host opts out of authorization, whatever the configuration says."""
+    is_exempt: bool = False
+    """The authorization service of the configuration is not asked: the host opts out, or names one
+    of its own."""
 
 
 OPEN = HostGuards()
@@ -69,7 +70,8 @@ def _of_host(
         body_limit=host.max_request_bytes,
         error_pages=errorpages.pages(place, host.error_pages),
     )
-    return HostGuards(_or_none(policies), authority, providers, is_unasked=_opts_out(host))
+    is_exempt = _opts_out(host) or _names_own(host)
+    return HostGuards(_or_none(policies), authority, providers, is_exempt=is_exempt)
 
 
 def _pages(at: Place, host: virtualhost.VirtualHost) -> Findings[nodes.Cors | None]:
@@ -171,12 +173,16 @@ def _opts_out(host: virtualhost.VirtualHost) -> bool:
     return policy is not None and policy.disabled
 
 
+def _names_own(host: virtualhost.VirtualHost) -> bool:
+    return host.authorization is not None and host.authorization.extension_ref is not None
+
+
 def _authority(
     view: View, place: Place, host: virtualhost.VirtualHost
 ) -> Findings[authorization.Authority | None]:
     """The authorization service. A host that opts out needs none; its routes may opt in again."""
     written, place = host.authorization, place.at("authorization")
-    names_own = written is not None and written.extension_ref is not None
+    names_own = _names_own(host)
     if not names_own and (why := view.ask(defaults.unauthorized, ())):
         if not _opts_out(host):
             yield problems.extension_service_not_found(place, why)
@@ -213,7 +219,7 @@ def _check_asked(
     """Refused if a route opts in again where its host opted out, and there is no service to ask."""
     if policy is None or policy.disabled or host.authority is not None:
         return
-    if host.is_unasked:
+    if host.is_exempt:
         text = "turns authorization on again, and there is no ExtensionService to ask"
         raise Refused(problems.extension_service_not_found(place, text))
     if view.ask(defaults.built_authority, ()) is None:

@@ -98,7 +98,7 @@ def _claim(
         tls=secure_host.tls if secure_host is not None and secure_host.stream is None else None,
         origins=(place.subject,),
         is_closed=host.is_closed,
-        is_unasked=host.is_unasked,
+        is_exempt=host.is_exempt,
         host=secure_host if secure_host is not None and secure_host.stream is not None else None,
         policies=host.policies,
         jwt_providers=guards.named_providers(host.providers, policies),

@@ -228,8 +228,9 @@ class Claim:
     origins: tuple[ObjectRef, ...] = ()
     is_closed: bool = False
     """A guard of the host is not served: no API may open it."""
-    is_unasked: bool = False
-    """The host opts out of authorization, whatever the configuration says."""
+    is_exempt: bool = False
+    """The authorization service of the configuration is not asked about routes of HTTPProxy: the
+    host opts out, or names one of its own."""
     host: SecureHost | None = None
     """How TLS connections are handled where `tls` cannot say it: streams, passthrough."""
     policies: Policies | None = None

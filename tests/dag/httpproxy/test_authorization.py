@@ -207,6 +207,14 @@ def test_every_host_is_closed_while_nobody_can_be_asked() -> None:
     assert [problems(engine, *it) for it in (("HTTPProxy", "root"), ("Ingress", "i"))] == [[], []]
 
 
+def test_a_host_with_a_service_of_its_own_needs_nobody_else() -> None:
+    proxy = host("extensionRef: {name: own}", on("/proxy", "s1"), fqdn="i.com")
+    engine = world(SERVICES + extension("own") + EVERYWHERE + INGRESS + proxy)
+    assert routes(engine, "i.com") == ["/proxy -> default/s1:80", "/ -> 503"]
+    assert served.virtual_host(engine, "i.com").policies is not None
+    assert problems(engine, "HTTPProxy", "root") == []
+
+
 def test_who_changes_the_authorization_of_the_configuration_is_told_why_it_is_closed() -> None:
     engine = world(SERVICES + EVERYWHERE + host("authPolicy: {context: {a: '2'}}", to("s1")))
     assert routes(engine, "a.com") == ["/ -> 503"]
