@@ -147,16 +147,18 @@ def _with_who_counts(
     view: View, subject: ObjectRef, found: statuses.PolicyStatus
 ) -> statuses.PolicyStatus:
     """The status of limits: programmed when Envoys and the rate limit service have them."""
-    return statuses.PolicyStatus(
-        tuple(_counted(it, tuple(_uncounted(view, subject, it))) for it in found.ancestors)
-    )
+    return statuses.PolicyStatus(tuple(_counted(view, subject, it) for it in found.ancestors))
 
 
 def _counted(
-    found: statuses.AncestorStatus, lacking: tuple[Problem, ...]
+    view: View, subject: ObjectRef, found: statuses.AncestorStatus
 ) -> statuses.AncestorStatus:
+    """The entry of a route or Gateway; other ancestors have no limits."""
     programmed = next((it for it in found.conditions if it.type == _PROGRAMMED), None)
-    if programmed is None or programmed.status != "True" or not lacking:
+    if programmed is None or programmed.status != "True":
+        return found
+    lacking = tuple(_uncounted(view, subject, found))
+    if not lacking:
         return found
     condition = conditions.condition(_PROGRAMMED, lacking, "")
     return replace(found, conditions=_with(found.conditions, condition))

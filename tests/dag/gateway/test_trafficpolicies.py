@@ -874,3 +874,10 @@ def _timeout(engine: Engine) -> float | None:
     at = nodes.HostKey(DEFAULT_FLEET, "tcp-9000", "*")
     (share,) = engine.ask(gateway_hosts.stream_of, at).shares
     return share.cluster.connect_timeout if share.cluster is not None else None
+
+
+@pytest.mark.parametrize(("group", "kind"), [("''", "Service"), ("example.com", "Unknown")])
+def test_an_object_that_is_no_target_is_told(group: str, kind: str) -> None:
+    target = f"{{group: {group}, kind: {kind}, name: s1}}"
+    it = world(GIVEN + policy("a", timing(1), target))
+    assert message(it, "a").startswith("False/TargetNotFound: spec.targetRefs[0]: ")
