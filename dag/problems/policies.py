@@ -170,6 +170,15 @@ def not_kept_by_clients(rule: Place, policy: ObjectRef, is_closed: bool) -> Prob
     return policy_remark(rule, why)
 
 
+def not_for_clients(owner: Place) -> Problem:
+    """A policy of routes whose calls gRPC clients without a proxy make."""
+    why = (
+        "gRPC clients without a proxy keep no policy: its rules fail their calls, or are served to"
+        " them without it; the status of the route says which"
+    )
+    return owner.error(ConditionType.Accepted, Gateway.Invalid, why)
+
+
 def not_counted(route: Place, policy: ObjectRef) -> Problem:
     """A rule that Envoy answers itself, whose requests a policy wants to be counted."""
     why = f"answers an error, because {policy} has global limits, for which requests that are"

@@ -1,7 +1,8 @@
 """The status of a policy, with an entry for each Gateway that it is for (GEP-713).
 
 These are the Gateways of ours among its targets, and those to which its target routes are attached.
-They are indexed by target, so a route that comes or goes affects only its own policies. The status
+A Service whose gRPC clients follow a target route has an entry, too: they keep no policy.
+All are indexed by target, so a route that comes or goes affects only its own policies. The status
 of a policy that does not apply names the one that does. Elsewhere: what a policy means.
 """
 
@@ -44,6 +45,8 @@ class Ancestor(NamedTuple):
 
 Ancestors: TypeAlias = frozenset[tuple[NamespacedName, Ancestor]]
 """By policy."""
+Calls: TypeAlias = frozenset[tuple[NamespacedName, NamespacedName]]
+"""Policies, each with a Service whose gRPC clients follow a route that the policy is for."""
 Told: TypeAlias = Mapping[NamespacedName, Iterable[Problem]]
 """By Gateway."""
 NOTHING: Told = MappingProxyType({})
@@ -70,10 +73,16 @@ class Ancestry:
             f"targets of {kind.name}", self.by_target, _targeted
         )
         self.overrides = Overrides(kind, is_merging)
-        own = (self.by_policy, self.in_use, self.targeted, self.overrides.at)
+        self.calls = self._calls()
+        self.called: Index[NamespacedName, NamespacedName] = Index(
+            f"Services of each {kind.name}", self.calls, _pairs
+        )
+        own = (self.touched, self.in_use, self.targeted, self.overrides.at, self.called)
         self.indexes = (*kind.indexes, *own)
-        kept = tuple(Kept(self.by_target, tables.BY_KIND[it], _named(it)) for it in kind.targets)
-        self.kept = (*kept, Kept(self.overrides.others, self.targeted))
+        touching = tuple(Kept(self.touches, tables.BY_KIND[it], _named(it)) for it in kind.targets)
+        self.kept = (*touching, Kept(self.overrides.others, self.targeted))
+        if policyparents.CALLED in kind.targets:
+            self.kept += (Kept(self.calls, tables.GRPCROUTES, _named(policyparents.CALLED)),)
 
     def _by_target(self) -> Query[ObjectRef, Ancestors]:
         def ancestors(view: View, ref: ObjectRef) -> Ancestors:
@@ -84,6 +93,17 @@ class Ancestry:
 
         ancestors.__name__ = f"ancestors_by_target_of_{self.kind.name}"
         return query(ancestors)
+
+    def _calls(self) -> Query[ObjectRef, Calls]:
+        def calls(view: View, ref: ObjectRef) -> Calls:
+            claims = view.ask(self.kind.claims, ref)
+            if not claims:
+                return frozenset()
+            services = view.ask(policyparents.services, ref)
+            return frozenset((it.senior.key, service) for it in claims for service in services)
+
+        calls.__name__ = f"calls_of_{self.kind.name}"
+        return query(calls)
 
     def holders(
         self, view: View, key: NamespacedName
@@ -98,7 +118,7 @@ class Ancestry:
     def status(
         self, view: View, key: NamespacedName, meant: Iterable[Problem], merged: Told = NOTHING
     ) -> PolicyStatus | None:
-        """The status of a policy; None if it is for no Gateway of ours.
+        """The status of a policy; None if it is for no Gateway of ours, and no exported Service.
 
         `merged` has the problems for single Gateways, beside those for all of them (`meant`).
         """
@@ -110,21 +130,26 @@ class Ancestry:
         told = (*meant, *_of_fields(found, own))
         told += tuple(_of_targets(view, self.kind, found, own, is_used=bool(all_ancestors)))
         told += tuple(self.overrides.problems_of(view, found, own))
-        name = view.ask(settings.controller_name, ())
-        of_gateways = sorted({it.gateway for it in all_ancestors})
+        name = view.ask(settings.controller_name, ()) or settings.GRPC_CONTROLLER_NAME
+        of_gateways = sorted({it.gateway for it in touched})
         ancestors = [
             AncestorStatus(
                 _gateway(it),
                 name,
                 _conditions((*merged.get(it, ()), *told, *_lost(own, all_ancestors, it))),
             )
-            for it in of_gateways[:MOST_ANCESTORS]
+            for it in of_gateways
         ]
         if not ancestors:
             ancestors = [
                 AncestorStatus(it, name, _conditions(told)) for it in _missing(view, found, key)
             ]
-        return PolicyStatus(tuple(ancestors)) if ancestors else None
+        at_services = _conditions([complaints.not_for_clients(own)])
+        ancestors += (
+            AncestorStatus(_service(it), name, at_services)
+            for it in sorted(view.bucket(self.called, key))
+        )
+        return PolicyStatus(tuple(ancestors[:MOST_ANCESTORS])) if ancestors else None
 
 
 def _ancestors(
@@ -214,7 +239,15 @@ def _gateway(key: NamespacedName) -> ParentReference:
     return ParentReference(name=key.name, namespace=key.namespace)
 
 
-def _by_policy(_: ObjectRef, found: Ancestors) -> Iterator[tuple[NamespacedName, Ancestor]]:
+def _service(key: NamespacedName) -> ParentReference:
+    return ParentReference(group="", kind="Service", name=key.name, namespace=key.namespace)
+
+
+def _pairs(_: ObjectRef, found: Calls) -> Iterator[tuple[NamespacedName, NamespacedName]]:
+    return iter(found)
+
+
+def _by_policy(_: ObjectRef, found: Touches) -> Iterator[tuple[NamespacedName, Touch]]:
     return iter(found)
 
 

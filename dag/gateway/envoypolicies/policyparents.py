@@ -1,15 +1,17 @@
-"""What targets of policies belong to: their Gateways, and the listeners that routes name as
-parents. Whether a listener accepts a route is not looked at."""
+"""What targets of policies belong to: their Gateways, and the listeners and exported Services that
+routes name as parents. Whether these accept a route is not looked at."""
 
 from collections.abc import Iterator
 
 from crds.gateway.references import GROUP, ParentReference
 from crds.meta import NamespacedName, ObjectRef
-from dag import tables
+from dag import exports, tables
 from dag.engine.view import View, query
 from dag.gateway import listenersets, selection
 
 HOLDERS = ("Gateway", "ListenerSet")
+CALLED = "GRPCRoute"
+"""The kind of routes that gRPC clients without a proxy follow, if their parent is a Service."""
 
 
 @query
@@ -39,6 +41,19 @@ def listeners(view: View, route: ObjectRef) -> Iterator[tuple[NamespacedName, Ob
         if gateway is not None:
             names = (section,) if section else sorted(view.ask(sections, holder) or ())
             yield from ((gateway, holder, it) for it in names)
+
+
+@query
+def services(view: View, ref: ObjectRef) -> tuple[NamespacedName, ...]:
+    """The exported Services that a route names as its parents; sorted."""
+    found = view.read(tables.GRPCROUTES, ref.key) if ref.kind == CALLED else None
+    parents = found.spec.parent_refs if found is not None else ()
+    named = {
+        NamespacedName(it.namespace or ref.namespace, it.name)
+        for it in parents
+        if (it.group, it.kind) == ("", "Service")
+    }
+    return tuple(sorted(it for it in named if view.ask(exports.export, it) is not None))
 
 
 def _parents(view: View, route: ObjectRef) -> Iterator[tuple[ObjectRef, str]]:

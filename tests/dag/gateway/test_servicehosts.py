@@ -8,21 +8,21 @@ from dag.exports import ExportedPort
 from dag.gateway import servicehosts
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import configuration, gateway, gateway_class, service
-from tests.dag.world import delete, key, world
+from tests.dag.world import apply, delete, key, world
 
 GATEWAY = gateway_class() + gateway("gw")
 EXPORTS = "xdsServer: {grpcClients: {exports: [{namespaces: [default]}]}}"
 MIRROR = "{type: RequestMirror, requestMirror: {backendRef: {name: s1, port: 80}}}"
 
 
-def route(*rules: str) -> str:
+def route(*rules: str, gateway: str = ", {name: gw}") -> str:
     return f"""
 ---
 apiVersion: gateway.networking.k8s.io/v1
 kind: GRPCRoute
 metadata: {{name: r, namespace: default}}
 spec:
-  parentRefs: [{{group: "", kind: Service, name: s1}}, {{name: gw}}]
+  parentRefs: [{{group: "", kind: Service, name: s1}}{gateway}]
   rules: [{", ".join(f"{{{it}}}" for it in rules)}]
 """
 
@@ -80,6 +80,22 @@ def test_a_guard_fails_calls_and_no_policy_is_left_out_in_silence(
     delete(it, kind, "p")
     assert fails(it) == [False]
     assert "asks for" not in accepted(it)
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec"), [("SecurityPolicy", DENY), ("BackendTrafficPolicy", LIMIT)]
+)
+def test_a_policy_tells_that_grpc_clients_do_not_keep_it(kind: str, spec: str) -> None:
+    it = exported(route(PLAIN, gateway="") + policy(kind, spec))
+    assert status_text.ancestors(it, "p", kind) == ["s1"]
+    assert status_text.policy(it, "p", kind) == ["Accepted=False/Invalid"]
+    assert fails(it) == [True]
+    apply(it, route(PLAIN))
+    assert status_text.ancestors(it, "p", kind) == ["gw", "s1"]
+    assert status_text.policy(it, "p", kind)[0] == "Accepted"
+    delete(it, "GRPCRoute", "r")
+    assert status_text.ancestors(it, "p", kind) == ["r"]
+    assert status_text.policy(it, "p", kind) == ["Accepted=False/TargetNotFound"]
 
 
 def test_a_filter_of_one_backend_fails_all_calls_of_the_rule() -> None:
