@@ -67,6 +67,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             ("sum(rate(contour_status_update_success_total[5m]))", "written"),
             ("sum(rate(contour_status_update_failed_total[5m]))", "failed"),
             ("sum(contour_status_update_pending)", "pending"),
+            ("sum(contour_status_update_given_up)", "given up"),
         )),
         Panel("Leader, and replicas that are cut off", "short", (
             ("sum(contour_leader)", "leaders"),

@@ -73,6 +73,14 @@ class Statuses:
             value=self._waiting(),
         )
         tallies = [*self._tallies.items()]
+        yield _summed(
+            GaugeMetricFamily(
+                "contour_status_update_given_up",
+                "Objects whose status failed for good: it is not written before it changes.",
+                labels=_KIND,
+            ),
+            ((kind, len(it.given_up)) for kind, it in tallies),
+        )
         for name, told, counts in (
             ("", "Status updates attempted.", {kind: it.total for kind, it in tallies}),
             (

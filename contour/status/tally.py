@@ -3,7 +3,9 @@
 The names are those of upstream's `contour_status_update_*`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from crds.meta import ObjectRef
 
 
 @dataclass(slots=True)
@@ -17,6 +19,8 @@ class Tally:
     failed: int = 0
     seconds: float = 0.0  # that the statuses written took, together
     failed_seconds: float = 0.0  # that the failures took, together
+    given_up: set[ObjectRef] = field(default_factory=set)
+    """The objects whose status is not written again before it changes, although it failed."""
 
     def fail(self, seconds: float) -> None:
         """Notes a failure after so many seconds."""

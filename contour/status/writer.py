@@ -113,6 +113,8 @@ class Writer:
             self._is_running = False
             self._queue, self._pacing = WorkQueue[ObjectRef](), Pacing()
             self._held.clear()
+            for it in self.tallies.values():
+                it.given_up.clear()
 
     async def _work(self) -> None:
         while True:
@@ -150,6 +152,7 @@ class Writer:
         except Exception:  # a status that cannot be merged must not stop the others
             tally.fail(_now() - start)
             log.exception("cannot write the status of %s", subject)
+            tally.given_up.add(subject)
             return 0.0
         tally.noop += outcome == "unchanged"
         if outcome in WRITTEN:
@@ -161,6 +164,7 @@ class Writer:
         if outcome != "pruned":
             self._queue.forget(subject)
         (self._held.add if outcome == "held" else self._held.discard)(subject)
+        self.tallies[subject.kind].given_up.discard(subject)
         self._told(subject, outcome)
         if outcome not in WRITTEN:
             return 0.0
@@ -202,8 +206,9 @@ class Writer:
                 # Only the API server that was asked does not know it yet.
                 return self._again(subject, found.seconds)
             case "forget":
-                pass
+                self.tallies[subject.kind].given_up.discard(subject)
             case "report":
+                self.tallies[subject.kind].given_up.add(subject)
                 log.error(
                     "the API server refuses the status of %s: %s%s",
                     subject,

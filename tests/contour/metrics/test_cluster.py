@@ -3,6 +3,7 @@
 from contour.kubernetes.cluster import Collection
 from contour.metrics.cluster import Provider, Replicas, Statuses
 from contour.status.tally import Tally
+from crds.meta import ObjectRef
 from kube.health import State
 from tests.contour.metrics import scraped
 
@@ -38,6 +39,7 @@ def test_status_updates_have_upstreams_names() -> None:
     tally = Tally(
         total=9, success=4, noop=3, conflict=1, failed=2, seconds=0.5, failed_seconds=0.25
     )
+    tally.given_up.add(ObjectRef("HTTPProxy", "default", "web"))
     read = Statuses({"HTTPProxy": tally}, lambda: 7)
     found = {
         name: scraped.values(read, f"contour_status_update_{name}")
@@ -50,6 +52,7 @@ def test_status_updates_have_upstreams_names() -> None:
             ("true", "HTTPProxy"): failed,
         }
     assert scraped.values(read, "contour_status_update_pending") == {(): 7}
+    assert scraped.values(read, "contour_status_update_given_up") == {("HTTPProxy",): 1}
 
 
 def test_who_leads_and_who_is_heard() -> None:

@@ -480,7 +480,12 @@ async def test_a_status_that_is_refused_is_reported_and_not_repeated(
             there.say(web, valid())
             there.say(api, valid())
             await there.writer.drained()
-    assert there.writes == 2
+            given_up = there.writer.tallies["HTTPProxy"].given_up
+            assert (there.writes, given_up) == (2, {web})
+            there.double.script.heal()
+            there.say(web, valid("shorter"))
+            await there.writer.drained()
+            assert given_up == set()
     assert there.status(api)["currentStatus"] == "valid"
     [record] = [it for it in caplog.records if it.levelno == logging.ERROR]
     assert "HTTPProxy default/web" in record.message
