@@ -22,7 +22,8 @@ KINDS = (
 )
 """What fleets are made of."""
 
-OUTER = ("TCPRoute", "Gateway", "GatewayClass")
+ATTACHED = ("TCPRoute", "Gateway")
+OUTER = (*ATTACHED, "GatewayClass")
 """The objects with which a foreign Gateway leads to the shared fleet, in the order of removal."""
 
 Children = children.Children[Key]

@@ -114,7 +114,19 @@ class FleetReconciler:
             if trouble is not None:
                 yield trouble
                 if document["kind"] in children.OUTER and not trouble.is_settled:
+                    for problem in await self._handed_over(key, document):
+                        yield problem
                     return  # nothing may be attached to another owner's object
+
+    async def _handed_over(self, key: Key, document: Document) -> Sequence[FleetProblem]:
+        """Removes what was attached to a GatewayClass that is being created again for another
+        controller: the old one may keep the class, by a finalizer, while it has a Gateway."""
+        present = self._children.of(key)
+        live = present.get(objects.path(document))
+        if document["kind"] != "GatewayClass" or live is None or not _is_leaving(live, document):
+            return ()
+        attached = [it for it in present.values() if it["kind"] in children.ATTACHED]
+        return [problem for it in attached for problem in await self._prune(it)]
 
     async def _due(self, key: Key, document: Raw) -> tuple[Raw | None, FleetProblem | None]:
         """The document to apply for an object now, and the reason if that is not the wanted one."""
@@ -162,6 +174,12 @@ class FleetReconciler:
     async def _prune(self, document: Document) -> Sequence[FleetProblem]:
         problem = await self._applier.prune(document)
         return () if problem is None else (_trouble(problem),)
+
+
+def _is_leaving(live: Document, wanted: Document) -> bool:
+    """Whether a GatewayClass is being deleted that is of another controller than the wanted one."""
+    is_other = live["spec"].get("controllerName") != wanted["spec"]["controllerName"]
+    return is_other and bool(live["metadata"].get("deletionTimestamp"))
 
 
 _IDLE = FleetProblem("there is no listener that Envoys could serve", is_error=False)

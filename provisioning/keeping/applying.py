@@ -121,7 +121,7 @@ class Applier:
         elif not ownership.owns(present):
             raise NotOwned(document)
         elif present["metadata"].get("deletionTimestamp"):
-            raise Terminating(f"{described(document)} is being removed")
+            raise Terminating(_removal(document, present))
         else:
             body, made = await self._changed(_scaled_by_others(document, present), present)
         made, added = await self._made_whole(body, made)
@@ -212,12 +212,24 @@ def _scaled_by_others(document: Document, present: Document) -> Document:
 _AUTOSCALER = "kube-controller-manager"
 
 
+def _removal(document: Document, present: Document) -> str:
+    """That an object is being removed, and who holds that up."""
+    holders = ", ".join(map(str, raw.items(present["metadata"].get("finalizers"))))
+    held = f"; it waits for its finalizers: {holders}" if holders else ""
+    return f"{described(document)} is being removed{held}"
+
+
 def _is_immutable(error: errors.Refused) -> bool:
     """Whether an immutable field was to be changed, so that the object must be created again."""
     said = [error.message, *(it.message for it in error.causes)]
-    return error.code == 422 and any(
-        words in it for it in said for words in ("field is immutable", "cannot change roleRef")
-    )
+    return error.code == 422 and any(words in it for it in said for words in _IMMUTABLE)
+
+
+_IMMUTABLE = (
+    "field is immutable",
+    "cannot change roleRef",
+    "Value is immutable",  # the Gateway API's, of `spec.controllerName` of a GatewayClass
+)
 
 
 def _is_of_class(error: errors.Refused) -> bool:
