@@ -120,10 +120,7 @@ def _check(flags: Mapping[str, str]) -> None:
                 f"{option}: {name!r} is no name of a namespace: lower-case letters, digits and -, "
                 "at most 63 characters"
             )
-    if flags["suffix"] and not _SUFFIX.fullmatch(flags["suffix"]):
-        raise click.UsageError(
-            "--suffix: write lower-case letters, digits and -, such as -test, at most 30 characters"
-        )
+    _check_suffix(flags["suffix"])
     for option in ("image", "envoy_image"):
         if not _IMAGE.fullmatch(flags[option]):
             raise click.UsageError(
@@ -137,6 +134,18 @@ def _check(flags: Mapping[str, str]) -> None:
             raise click.UsageError(" cannot be used with ".join(names))
 
 
+def _check_suffix(suffix: str) -> None:
+    if suffix and not _SUFFIX.fullmatch(suffix):
+        raise click.UsageError(
+            "--suffix: write lower-case letters, digits and -, such as -test, at most 30 characters"
+        )
+    if suffix.startswith(_TAKEN):
+        raise click.UsageError(
+            f"--suffix: {suffix} must not begin with {' or '.join(_TAKEN)}, since other programs in"
+            " the namespace may have these names"
+        )
+
+
 _NOT_TOGETHER = (
     *((it, "config_path") for it in ("suffix", "watch_namespaces", "host_ports", "outer_class")),
     ("host_ports", "managed"),
@@ -147,6 +156,9 @@ _NOT_TOGETHER = (
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _SUFFIX = re.compile(r"[-a-z0-9]{0,29}[a-z0-9]")
 """The name of a CronJob has at most 52 characters, that of a Job 63 with version and image."""
+_TAKEN = ("-certgen", "-operator")
+"""With these the ServiceAccount of a control plane would be that of the program that writes the
+Secrets of another instance in the namespace, or that of the operator."""
 _IMAGE = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9._/:@]*")
 
 
@@ -183,6 +195,8 @@ def _installation(flags: Mapping[str, Any]) -> "installation.Installation":
     place = installation.Place(namespace=namespace, suffix=flags["suffix"], image=image)
     file = _file(flags["config_path"], place)
     watched, managed = _names(flags["watch_namespaces"]), flags["managed"] or bool(file)
+    if not watched and (other := _namesake(place)):
+        click.echo(f"contour: {other}: not both can be in one cluster", err=True)
     found = installation.installation(place, watched, takes_host_ports=flags["host_ports"])
     return replace(
         found,
@@ -196,6 +210,18 @@ def _installation(flags: Mapping[str, Any]) -> "installation.Installation":
         ),
         fleet=replace(found.fleet, image=flags["envoy_image"]),
     )
+
+
+def _namesake(place: "installation.Place") -> str:
+    """The ClusterRoleBinding whose name another installation may have, and which one; else empty.
+    Bindings keep their names, since an upgrade would leave the old ones behind."""
+    named = f"ClusterRoleBinding {place.named('contour')}-{place.namespace}"
+    if (place.suffix, place.namespace) == ("", "operator"):
+        return f"{named} is also that of the operator"
+    other = f"{place.suffix[1:]}-{place.namespace}"
+    if place.suffix.startswith("-") and _LABEL.fullmatch(other):
+        return f"{named} is also that of an instance in namespace {other} without --suffix"
+    return ""
 
 
 def _file(path: Path | None, place: "installation.Place") -> str:

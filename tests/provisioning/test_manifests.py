@@ -457,12 +457,33 @@ def test_options_that_have_no_effect_are_refused(options: list[str]) -> None:
         (["--crds", "--suffix=-a"], "--suffix cannot be used with --crds"),
         (["--namespace=a,b"], "--namespace: 'a,b' is no name of a namespace"),
         (["--watch-namespaces=a,B"], "--watch-namespaces: 'B' is no name of a namespace"),
+        (["--suffix=-certgen"], "--suffix: -certgen must not begin with -certgen or -operator"),
+        (["--suffix=-operator-2"], "--suffix: -operator-2 must not begin with"),
     ],
 )
 def test_options_that_would_print_something_else_are_refused(options: list[str], told: str) -> None:
     found = CliRunner().invoke(main, ["manifests", *options])
     assert found.exit_code == 2
     assert told in found.output
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--namespace=b", "--suffix=-a"], "instance in namespace a-b without --suffix"),
+        (["--namespace=operator"], "ClusterRoleBinding contour-operator is also that of the oper"),
+        (["--namespace=operator", "--suffix=x"], ""),
+        (["--namespace=b", "--suffix=-a", "--watch-namespaces=b"], ""),
+        (["--namespace=a-b"], ""),
+    ],
+)
+def test_a_name_in_the_cluster_that_another_installation_may_have_is_told(
+    options: list[str], told: str
+) -> None:
+    found = CliRunner().invoke(main, ["manifests", *options])
+    assert found.exit_code == 0
+    assert told in found.stderr
+    assert bool(found.stderr) == bool(told)
 
 
 def test_kustomize_changes_the_image_of_the_operator_and_of_all_that_it_makes(
