@@ -50,7 +50,8 @@ class RateLimitService:
 
     image: Image | None = None
     """The container image of the service. The default is the release of `envoyproxy/ratelimit` that
-    this release of Contour was tested with."""
+    this release of Contour was tested with. With the operator, an author who sets it has to be
+    allowed to create pods in the namespace."""
     replicas: Natural32 = 2
     """The number of replicas of the service. The default is 2."""
     resources: Resources | None = None

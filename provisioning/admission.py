@@ -1,5 +1,8 @@
 """The admission policy for instances: their authors must have the rights that the instance gets.
 
+That includes whoever chooses what runs in the pods of an instance, also of one that the operator
+does not make: the image of the rate limit service.
+
 An instance reads Secrets; whoever makes one and gets a token of its ServiceAccount can read them,
 too. So a ValidatingAdmissionPolicy (Kubernetes, "Validating Admission Policy", v1 since 1.30) asks
 the API server's authorizer about the author of a ContourConfiguration with `spec.contour`, when it
@@ -65,6 +68,11 @@ SIDECARS = Demand(
     "the operator runs the containers of its sidecars",
     "create Pods in the namespace",
 )
+IMAGES = Demand(
+    "spec.rateLimitFilters.service.image",
+    "the instance runs it in pods",
+    "create Pods in the namespace",
+)
 MANY = Demand(
     _WATCHED,
     f"more than {MOST_NAMED} namespaces are added at once",
@@ -93,8 +101,10 @@ def policy() -> Raw:
     }
 
 
+_IMAGE = "?rateLimitFilters.?service.?image"
+
 _CONDITIONS = {
-    "asks-for-an-instance": "has(object.spec.contour)",
+    "asks-for-an-instance": f"has(object.spec.contour) || object.spec.{_IMAGE}.hasValue()",
     "has-changed": "oldObject == null || !has(oldObject.spec) || oldObject.spec != object.spec",
 }
 
@@ -109,10 +119,11 @@ _OUTER = "spec.?envoy.?networkPublishing.?gateway"
 
 # Variables are evaluated lazily, once.
 _VARIABLES = {
+    "asks": "has(object.spec.contour)",
     "had": "oldObject != null && has(oldObject.spec) && has(oldObject.spec.contour)",
-    "listed": "object.spec.contour.?watchNamespaces.orValue([])",
+    "listed": "object.spec.?contour.?watchNamespaces.orValue([])",
     "hadListed": "variables.had ? oldObject.spec.contour.?watchNamespaces.orValue([]) : []",
-    "wide": "size(variables.listed) == 0",
+    "wide": "variables.asks && size(variables.listed) == 0",
     "wasWide": "variables.had && size(variables.hadListed) == 0",
     "perGateway": "object.spec.?gateway.?mode.orValue('') == 'PerGateway'",
     "newMode": "variables.perGateway && !(variables.had"
@@ -120,18 +131,23 @@ _VARIABLES = {
     # An instance reads its own namespace, too.
     "named": "[request.namespace] + variables.listed.filter(n, n != request.namespace)",
     "wasNamed": "variables.had ? [request.namespace] + variables.hadListed : []",
-    "asked": "variables.wide ? [] : variables.newMode ? variables.named : variables.wasWide ? []"
-    " : variables.named.filter(n, !(n in variables.wasNamed))",
+    "asked": "!variables.asks || variables.wide ? [] : variables.newMode ? variables.named"
+    " : variables.wasWide ? [] : variables.named.filter(n, !(n in variables.wasNamed))",
     "reads": _check("", "secrets", "list"),
     "creates": _check("apps", "deployments", "create"),
+    "pods": _check("", "pods", "create", "request.namespace"),
     "everywhere": "variables.reads && (!variables.perGateway || variables.creates)",
-    "outer": f"object.{_OUTER}.?controllerName.orValue('')",
-    "sidecars": "object.spec.?extensions.orValue([]).filter(e, has(e.sidecar))",
+    "outer": f"variables.asks ? object.{_OUTER}.?controllerName.orValue('') : ''",
+    "sidecars": "variables.asks"
+    " ? object.spec.?extensions.orValue([]).filter(e, has(e.sidecar)) : []",
     "hadSidecars": "variables.had"
     " ? oldObject.spec.?extensions.orValue([]).filter(e, has(e.sidecar)) : []",
     "newSidecars": "variables.sidecars.filter(e,"
     " !variables.hadSidecars.exists(o, o.sidecar == e.sidecar))",
     "sameOuter": f"variables.had && oldObject.{_OUTER} == object.{_OUTER}",
+    "image": f"object.spec.{_IMAGE}.orValue('')",
+    "sameImage": "oldObject != null && (variables.had || !variables.asks)"
+    f" && oldObject.?spec.{_IMAGE}.orValue('') == variables.image",
 }
 
 
@@ -146,8 +162,8 @@ def _validations() -> Iterator[dict[str, str]]:
     no_class = "variables.outer == '' || variables.sameOuter"
     classes = _check(_GATEWAY_API, "gatewayclasses", "create")
     yield _validation(f"{no_class} || {classes}", CLASSES)
-    pods = _check("", "pods", "create", "request.namespace")
-    yield _validation(f"size(variables.newSidecars) == 0 || {pods}", SIDECARS)
+    yield _validation("size(variables.newSidecars) == 0 || variables.pods", SIDECARS)
+    yield _validation("variables.image == '' || variables.sameImage || variables.pods", IMAGES)
     few = f"size(variables.asked) <= {MOST_NAMED} || variables.everywhere"
     yield _validation(few, MANY)
     for index in range(MOST_NAMED):

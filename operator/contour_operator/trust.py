@@ -56,6 +56,9 @@ def demands(configuration: ContourConfiguration) -> Iterator[Demand]:
         yield admission.CLASSES
     if desired.sidecars(spec):
         yield admission.SIDECARS
+    limits = spec.rate_limit_filters
+    if limits is not None and limits.service is not None and limits.service.image is not None:
+        yield admission.IMAGES
 
 
 def _problem(found: Demand, namespace: str) -> Problem:

@@ -38,6 +38,7 @@ SIDECAR = {
         }
     ]
 }
+IMAGE = {"rateLimitFilters": {"service": {"image": "counter"}}}
 NO_LONGER_NAMED = {"contour": {"watchNamespaces": None}}
 MANY = [f"other-{it}" for it in range(admission.MOST_NAMED - 1)]
 
@@ -183,6 +184,11 @@ def watching(*names: str) -> Raw:
         ("tenant", watching("own") | SIDECAR, ""),
         ("writer", watching("own") | SIDECAR, admission.SIDECARS.words),
         ("writer", watching("own"), ""),
+        ("tenant", watching("own") | IMAGE, ""),
+        ("writer", watching("own") | IMAGE, admission.IMAGES.words),
+        ("writer", IMAGE, admission.IMAGES.words),
+        ("tenant", IMAGE, ""),
+        ("writer", watching("own") | {"rateLimitFilters": {"service": {}}}, ""),
     ],
 )
 def test_who_makes_an_instance_holds_what_it_will_hold(
@@ -230,6 +236,10 @@ def test_the_most_namespaces_that_may_be_named_are_asked_about_one_by_one(place:
         ("engineer", watching("own") | PER_GATEWAY, {"spec": watching()}, admission.FLEETS.words),
         ("tenant", PER_GATEWAY, {"spec": CLUSTER_WIDE}, admission.SECRETS.words),
         ("tenant", PER_GATEWAY, {"spec": {"ingress": {"classNames": ["a"]}}}, ""),
+        ("writer", watching("own") | IMAGE, {"spec": {"contour": {"replicas": 3}}}, ""),
+        ("writer", IMAGE, {"spec": PER_GATEWAY}, ""),
+        ("writer", IMAGE, {"spec": watching("own")}, admission.IMAGES.words),
+        ("writer", watching("own"), {"spec": IMAGE}, admission.IMAGES.words),
     ],
 )
 def test_a_change_is_refused_if_it_asks_for_more(

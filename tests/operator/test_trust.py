@@ -41,6 +41,17 @@ OUTER = {"type": "ClusterIPService", "gateway": {"controllerName": "example.com/
             [admission.CLASSES],
         ),
         ({"contour": {"watchNamespaces": ["ingress"]}, **SIDECAR}, [admission.SIDECARS]),
+        (
+            {
+                "contour": {"watchNamespaces": ["ingress"]},
+                "rateLimitFilters": {"service": {"image": "counter"}},
+            },
+            [admission.IMAGES],
+        ),
+        (
+            {"contour": {"watchNamespaces": ["ingress"]}, "rateLimitFilters": {"service": {}}},
+            [],
+        ),
     ],
 )
 def test_what_an_instance_would_hold_beyond_its_namespace(
