@@ -11,7 +11,7 @@ from crds.extensionservice import ExtensionService, ExtensionServiceTarget
 from crds.meta import NamespacedName
 from crds.policies import TimeoutPolicy
 from crds.records import dataclass
-from dag import contourstatus, limits, nodes, services, tables
+from dag import clientcertificate, contourstatus, limits, nodes, services, tables
 from dag.engine.view import Query, View, query
 from dag.problems import Problem, Refused
 from dag.problems import extensions as problems
@@ -63,6 +63,8 @@ def _cluster(
     except Refused as refused:
         yield refused.problem
         return None, None
+    if protocol == "h2" and (why := view.ask(clientcertificate.unusable, ())):
+        yield problems.client_certificate_not_valid(place.at("services"), why)
     if spec.timeout_policy is not None and spec.timeout_policy.idle is not None:
         yield problems.ignored_field(place.at("timeoutPolicy").at("idle"))
     most = limits.written(spec.circuit_breaker_policy)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from crds import httpproxy as crd
 from crds import policies
 from crds.meta import NamespacedName
-from dag import nodes, services
+from dag import clientcertificate, nodes, services
 from dag.configuration import headerdefaults, settings
 from dag.engine.view import View
 from dag.httpproxy import cookies, headerpolicies
@@ -102,6 +102,8 @@ def _cluster(
     if found.left_out:
         yield problems.endpoints_left_out(place, found.left_out)
     protocol = service.protocol or found.protocol
+    if protocol in _OVER_TLS and (why := view.ask(clientcertificate.unusable, ())):
+        yield problems.client_certificate_not_valid(place, why)
     return nodes.Cluster(
         port=found.port,
         dns=found.dns,
@@ -117,6 +119,9 @@ def _cluster(
     )
 
 
+_OVER_TLS = ("h2", "tls")
+
+
 def _tls(
     view: View,
     place: Place,
@@ -127,7 +132,7 @@ def _tls(
 ) -> nodes.UpstreamTls | None:
     asked = headerpolicies.host_of_service(place, service.request_headers_policy) or sni
     name = asked or (upstream.dns.host if upstream.dns else "")
-    if protocol not in ("h2", "tls"):
+    if protocol not in _OVER_TLS:
         if service.validation is not None:
             text = "there is no certificate to check without protocol h2 or tls"
             raise Refused(problems.UPSTREAM.not_valid(place.at("validation"), text))

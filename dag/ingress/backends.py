@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from crds.ingress import IngressBackend, IngressServiceBackend
 from crds.meta import NamespacedName, ObjectRef
-from dag import hints, localbackends, nodes, services, tables
+from dag import clientcertificate, hints, localbackends, nodes, services, tables
 from dag.configuration import headerdefaults, settings
 from dag.engine.view import View, query
 from dag.problems import Problem, referents
@@ -37,6 +37,8 @@ def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes
         return None
     if found.left_out:
         yield problems.endpoints_left_out(place.at("service"), found.left_out)
+    if found.protocol in ("h2", "tls") and (why := view.ask(clientcertificate.unusable, ())):
+        yield problems.client_certificate_not_valid(place.at("service"), why)
     cluster = nodes.Cluster(found.port, found.dns, found.protocol, limits=found.limits)
     everywhere = view.ask(settings.headers, ())
     if not everywhere.is_for_ingress:

@@ -24,6 +24,8 @@ UPSTREAM = OfSecrets(
 
 service_unresolved = error(ErrorType.ServiceError, Contour.ServiceUnresolvedReference)
 """A Service that cannot be called."""
+client_certificate_not_valid = error(ErrorType.TLSError, Contour.SecretNotValid)
+"""Envoy cannot show the client certificate of the configuration to the service."""
 external_name = error(ErrorType.ServiceError, Contour.UnsupportedServiceType)
 """A Service of type ExternalName."""
 

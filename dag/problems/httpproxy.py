@@ -231,6 +231,8 @@ def header_not_set(place: Place, name: str) -> Problem:
 
 service_unresolved = error(ErrorType.ServiceError, Contour.ServiceUnresolvedReference)
 """A Service that cannot take traffic."""
+client_certificate_not_valid = error(ErrorType.TLSError, Contour.SecretNotValid)
+"""A Service to which Envoy cannot show the client certificate of the configuration."""
 service_request_headers_not_valid = error(
     ErrorType.ServiceError, Contour.RequestHeadersPolicyInvalid
 )

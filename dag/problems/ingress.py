@@ -57,6 +57,11 @@ def unauthorized(spec: Place, why: str) -> Problem:
     return spec.error(ErrorType.AuthError, Contour.ExtensionServiceNotFound, text)
 
 
+def client_certificate_not_valid(place: Place, why: str) -> Problem:
+    """A Service to which Envoy cannot show the client certificate of the configuration."""
+    return place.error(ErrorType.TLSError, Contour.SecretNotValid, why)
+
+
 def endpoints_left_out(place: Place, why: str) -> Problem:
     """The Service has endpoints at addresses that cannot be served."""
     return place.warning(ErrorType.ServiceError, Own.EndpointsLeftOut, why)
