@@ -1,4 +1,4 @@
-"""The status of an XBackendTrafficPolicy, if Gateways lead to one of its targets."""
+"""The status of an XBackendTrafficPolicy, if Gateways or gRPC clients are led to its targets."""
 
 from collections.abc import Iterator
 
@@ -18,16 +18,19 @@ from dag.statuses import PolicyStatus
 
 @query
 def xbackend_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """The status of a policy; None if no Gateway of ours leads to its targets."""
+    """The status of a policy; None if neither a Gateway of ours nor gRPC clients are led to its
+    targets."""
     found = view.read(tables.XBACKEND_TRAFFIC_POLICIES, key)
     if found is None:
         return None
-    gateways = policystatus.gateways_to(view, backendtraffic.targets(found))
-    if not gateways:
-        return None
-    told = tuple(_told(view, key, found))
-    accepted = conditions.condition(ConditionType.Accepted, told, "the policy holds")
-    return policystatus.policy_status(view, gateways, [accepted], backendtraffic.KIND)
+    targets = tuple(backendtraffic.targets(found))
+    gateways, status = policystatus.gateways_to(view, targets), policystatus.FOR_NOBODY
+    if gateways:
+        told = tuple(_told(view, key, found))
+        accepted = conditions.condition(ConditionType.Accepted, told, "the policy holds")
+        status = policystatus.policy_status(view, gateways, [accepted], backendtraffic.KIND)
+    why = problems.traffic_of_clients(problems.attached(backendtraffic.KIND, key))
+    return policystatus.with_clients(view, status, targets, why)
 
 
 def _told(view: View, key: NamespacedName, found: XBackendTrafficPolicy) -> Iterator[Problem]:

@@ -1,8 +1,9 @@
 """The statuses of BackendTLSPolicies, XBackends and Backends to which Gateways lead.
 
 The status has the Gateways whose routes, listener filters or traces lead to a target of the policy
-(GEP-713), or to the backend. They are found through indexes of what each route or Gateway reaches,
-so one that comes or goes wakes only the policies of its own Services.
+(GEP-713), or to the backend; and the Services whose gRPC clients follow a route there, which keep
+no policy. They are found through indexes of what each route or Gateway reaches, so one that comes
+or goes wakes only the policies of its own Services.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +25,7 @@ from dag.gateway import (
     listenersets,
     policies,
     routes,
+    serviceparents,
     telemetry,
     xbackends,
 )
@@ -50,6 +52,17 @@ def reached(view: View, ref: ObjectRef) -> frozenset[Reached]:
 
 
 @query
+def reached_by_clients(view: View, ref: ObjectRef) -> frozenset[Reached]:
+    """The backends that a route leads to, with each Service whose gRPC clients follow it."""
+    found = view.ask(serviceparents.service_attachment, ref)
+    if found is None:
+        return frozenset()
+    services = {port.service for it in found.parents for port in it.ports}
+    leads_to = routes.rules(view, ref).leads_to
+    return frozenset((it, service) for it in leads_to for service in services)
+
+
+@query
 def reached_by_filters(view: View, holder: ObjectRef) -> frozenset[Reached]:
     """The Services and other backends that listener filters of a Gateway or ListenerSet call, or
     that get its traces; with the Gateway."""
@@ -66,13 +79,16 @@ def reached_by_filters(view: View, holder: ObjectRef) -> frozenset[Reached]:
 
 @query
 def backend_tls_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
-    """The status of a policy; None if no Gateway of ours leads to its targets."""
+    """The status of a policy; None if neither a Gateway of ours nor gRPC clients are led to its
+    targets."""
     found = view.read(tables.BACKEND_TLS_POLICIES, key)
     if found is None:
         return None
     targets = [ObjectRef(it.kind, *it.service) for it in policies.targets(found)]
-    gateways = gateways_to(view, targets)
-    return policy_status(view, gateways, _conditions(_told(view, key, found))) if gateways else None
+    gateways, told = gateways_to(view, targets), FOR_NOBODY
+    if gateways:
+        told = policy_status(view, gateways, _conditions(_told(view, key, found)))
+    return with_clients(view, told, targets, complaints.tls_of_clients(complaints.policy(key)))
 
 
 @query
@@ -112,6 +128,26 @@ def policy_status(
     name, conditions_ = view.ask(settings.controller_name, ()), tuple(told)
     first = gateways[: most_ancestors(kind)]
     return PolicyStatus(tuple(AncestorStatus(_named(it), name, conditions_) for it in first))
+
+
+FOR_NOBODY = PolicyStatus(())
+
+
+def with_clients(
+    view: View, found: PolicyStatus, targets: Iterable[ObjectRef], why: Problem
+) -> PolicyStatus | None:
+    """The status of a policy that gRPC clients do not keep, with the Services whose clients are led
+    to a target; None if it is for nobody."""
+    name = view.ask(settings.controller_name, ()) or settings.GRPC_CONTROLLER_NAME
+    accepted = conditions.condition(ConditionType.Accepted, [why], "")
+    services = sorted({it for ref in targets for it in view.bucket(CALLING, ref)})
+    parents = (_service(it) for it in services)
+    every = (*found.ancestors, *(AncestorStatus(it, name, (accepted,)) for it in parents))
+    return PolicyStatus(every[: most_ancestors(why.subject.kind)]) if every else None
+
+
+def _service(key: NamespacedName) -> ParentReference:
+    return ParentReference(group="", kind="Service", name=key.name, namespace=key.namespace)
 
 
 def _named(gateway: NamespacedName) -> ParentReference:
@@ -190,9 +226,14 @@ FILTERING: Index[ObjectRef, NamespacedName] = Index(
     "Gateways whose filters ask a backend", reached_by_filters, _gateway
 )
 
-INDEXES = (GATEWAYS, FILTERING)
+CALLING: Index[ObjectRef, NamespacedName] = Index(
+    "Services whose clients are led to a backend", reached_by_clients, _gateway
+)
+
+INDEXES = (GATEWAYS, FILTERING, CALLING)
 KEPT = (
     *routes.kept(reached),
+    Kept(reached_by_clients, tables.GRPCROUTES, routes.ref_of(serviceparents.KIND)),
     Kept(reached_by_filters, tables.GATEWAYS, listenersets.gateway_ref),
     Kept(reached_by_filters, tables.LISTENER_SETS, listenersets.ref),
 )

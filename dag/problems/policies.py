@@ -179,6 +179,20 @@ def not_for_clients(owner: Place) -> Problem:
     return owner.error(ConditionType.Accepted, Gateway.Invalid, why)
 
 
+def tls_of_clients(owner: Place) -> Problem:
+    """A BackendTLSPolicy for Services to which a route leads gRPC clients without a proxy."""
+    why = (
+        "gRPC clients without a proxy decide over TLS themselves, so they do not reach its targets"
+    )
+    return owner.error(ConditionType.Accepted, Gateway.Invalid, why)
+
+
+def traffic_of_clients(owner: Place) -> Problem:
+    """An XBackendTrafficPolicy for Services to which a route leads such clients."""
+    why = "gRPC clients without a proxy call its targets without it"
+    return owner.error(ConditionType.Accepted, Gateway.Invalid, why)
+
+
 def not_counted(route: Place, policy: ObjectRef) -> Problem:
     """A rule that Envoy answers itself, whose requests a policy wants to be counted."""
     why = f"answers an error, because {policy} has global limits, for which requests that are"

@@ -98,6 +98,44 @@ def test_a_policy_tells_that_grpc_clients_do_not_keep_it(kind: str, spec: str) -
     assert status_text.policy(it, "p", kind) == ["Accepted=False/TargetNotFound"]
 
 
+def of_backends(kind: str, group: str, spec: str) -> str:
+    return f"""
+---
+apiVersion: {group}
+kind: {kind}
+metadata: {{name: p, namespace: default}}
+spec: {{targetRefs: [{{group: "", kind: Service, name: s1}}], {spec}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "spec"),
+    [
+        (
+            "BackendTLSPolicy",
+            "gateway.networking.k8s.io/v1",
+            "validation: {hostname: a.com, wellKnownCACertificates: System}",
+        ),
+        (
+            "XBackendTrafficPolicy",
+            "gateway.networking.x-k8s.io/v1alpha1",
+            "retryConstraint: {budget: {percent: 10, interval: 10s}}",
+        ),
+    ],
+)
+def test_a_policy_of_backends_tells_that_grpc_clients_do_not_keep_it(
+    kind: str, group: str, spec: str
+) -> None:
+    it = exported(route(PLAIN, gateway="") + of_backends(kind, group, spec))
+    assert status_text.ancestors(it, "p", kind) == ["s1"]
+    assert status_text.policy(it, "p", kind) == ["Accepted=False/Invalid"]
+    apply(it, route(PLAIN))
+    assert status_text.ancestors(it, "p", kind) == ["gw", "s1"]
+    assert status_text.policy(it, "p", kind)[0] == "Accepted"
+    delete(it, "GRPCRoute", "r")
+    assert status_text.ancestors(it, "p", kind) == []
+
+
 def test_a_filter_of_one_backend_fails_all_calls_of_the_rule() -> None:
     other = f"{{name: s1, port: 80, filters: [{MIRROR}]}}"
     assert fails(exported(route(f"backendRefs: [{{name: s1, port: 80}}, {other}]"))) == [True, True]
