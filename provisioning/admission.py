@@ -73,6 +73,11 @@ IMAGES = Demand(
     "the instance runs it in pods",
     "create Pods in the namespace",
 )
+KEYS = Demand(
+    "spec.extensions",
+    "with secrets: Full its server gets the private keys of all namespaces",
+    "list Secrets in all namespaces",
+)
 MANY = Demand(
     _WATCHED,
     f"more than {MOST_NAMED} namespaces are added at once",
@@ -117,7 +122,7 @@ def _check(group: str, resource: str, verb: str, namespace: str = "") -> str:
 _GATEWAY_API = "gateway.networking.k8s.io"
 _OUTER = "spec.?envoy.?networkPublishing.?gateway"
 
-# Variables are evaluated lazily, once.
+# Variables are evaluated lazily, once. Each may refer to those before it alone.
 _VARIABLES = {
     "asks": "has(object.spec.contour)",
     "had": "oldObject != null && has(oldObject.spec) && has(oldObject.spec.contour)",
@@ -128,10 +133,16 @@ _VARIABLES = {
     "perGateway": "object.spec.?gateway.?mode.orValue('') == 'PerGateway'",
     "newMode": "variables.perGateway && !(variables.had"
     " && oldObject.spec.?gateway.?mode.orValue('') == 'PerGateway')",
+    "keys": "variables.asks"
+    " ? object.spec.?extensions.orValue([]).filter(e, e.?secrets.orValue('') == 'Full') : []",
+    "hadKeys": "variables.had"
+    " ? oldObject.spec.?extensions.orValue([]).filter(e, e.?secrets.orValue('') == 'Full') : []",
+    "newKeys": "variables.keys.exists(e, !variables.hadKeys.exists(o, o == e))",
     # An instance reads its own namespace, too.
     "named": "[request.namespace] + variables.listed.filter(n, n != request.namespace)",
     "wasNamed": "variables.had ? [request.namespace] + variables.hadListed : []",
-    "asked": "!variables.asks || variables.wide ? [] : variables.newMode ? variables.named"
+    "asked": "!variables.asks || variables.wide ? []"
+    " : variables.newMode || variables.newKeys ? variables.named"
     " : variables.wasWide ? [] : variables.named.filter(n, !(n in variables.wasNamed))",
     "reads": _check("", "secrets", "list"),
     "creates": _check("apps", "deployments", "create"),
@@ -164,6 +175,7 @@ def _validations() -> Iterator[dict[str, str]]:
     yield _validation(f"{no_class} || {classes}", CLASSES)
     yield _validation("size(variables.newSidecars) == 0 || variables.pods", SIDECARS)
     yield _validation("variables.image == '' || variables.sameImage || variables.pods", IMAGES)
+    yield _validation("!variables.newKeys || !variables.wide || variables.reads", KEYS)
     few = f"size(variables.asked) <= {MOST_NAMED} || variables.everywhere"
     yield _validation(few, MANY)
     for index in range(MOST_NAMED):

@@ -39,6 +39,16 @@ SIDECAR = {
     ]
 }
 IMAGE = {"rateLimitFilters": {"service": {"image": "counter"}}}
+KEYS = {
+    "extensions": [
+        {
+            "name": "keys",
+            "hooks": {"post": ["Translation"]},
+            "service": {"unix": "/run/extensions/keys.sock"},
+            "secrets": "Full",
+        }
+    ]
+}
 NO_LONGER_NAMED = {"contour": {"watchNamespaces": None}}
 MANY = [f"other-{it}" for it in range(admission.MOST_NAMED - 1)]
 
@@ -188,6 +198,8 @@ def watching(*names: str) -> Raw:
         ("writer", watching("own") | IMAGE, admission.IMAGES.words),
         ("writer", IMAGE, admission.IMAGES.words),
         ("tenant", IMAGE, ""),
+        ("tenant", watching("own") | KEYS, ""),
+        ("engineer", CLUSTER_WIDE | KEYS, ""),
         ("writer", watching("own") | {"rateLimitFilters": {"service": {}}}, ""),
     ],
 )
@@ -238,6 +250,10 @@ def test_the_most_namespaces_that_may_be_named_are_asked_about_one_by_one(place:
         ("tenant", PER_GATEWAY, {"spec": {"ingress": {"classNames": ["a"]}}}, ""),
         ("writer", watching("own") | IMAGE, {"spec": {"contour": {"replicas": 3}}}, ""),
         ("writer", IMAGE, {"spec": PER_GATEWAY}, ""),
+        ("tenant", CLUSTER_WIDE, {"spec": KEYS}, admission.KEYS.words),
+        ("tenant", CLUSTER_WIDE | KEYS, {"spec": {"contour": {"replicas": 3}}}, ""),
+        ("tenant", watching("other"), {"spec": KEYS}, "namespace {other}"),
+        ("reader", CLUSTER_WIDE, {"spec": KEYS}, ""),
         ("writer", IMAGE, {"spec": watching("own")}, admission.IMAGES.words),
         ("writer", watching("own"), {"spec": IMAGE}, admission.IMAGES.words),
     ],

@@ -1,6 +1,8 @@
 """What is installed: closed pods, few rights, and nothing of one instance in another's way."""
 
 import itertools
+import json
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from click.testing import CliRunner
 from contour.cli import main
 from contour.kubernetes import scope
 from crds import decode, kinds, unserved, workloads
-from provisioning import installation, manifests, names, published, rendering
+from provisioning import admission, installation, manifests, names, published, rendering
 from provisioning.installation import ControlPlane, Fleet, Installation, Place
 
 Document = dict[str, Any]
@@ -484,6 +486,18 @@ def test_a_name_in_the_cluster_that_another_installation_may_have_is_told(
     assert found.exit_code == 0
     assert told in found.stderr
     assert bool(found.stderr) == bool(told)
+
+
+def test_a_variable_of_the_admission_policy_refers_to_those_before_it_alone() -> None:
+    """An API server refuses the policy otherwise."""
+    policy: dict[str, Any] = dict(admission.policy())
+    known: set[str] = set()
+    for it in policy["variables"]:
+        assert set(re.findall(r"variables\.(\w+)", it["expression"])) <= known, it["name"]
+        known.add(it["name"])
+    said = json.dumps([policy["conditions"], policy["validations"]])
+    assert set(re.findall(r"variables\.(\w+)", said)) <= known
+    assert "variables." not in json.dumps(policy["conditions"])
 
 
 def test_kustomize_changes_the_image_of_the_operator_and_of_all_that_it_makes(
