@@ -5,6 +5,7 @@ place of Envoys. Scripts rely on this interface, so it is only ever extended.
 """
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,14 @@ from contour.cli import importing, options, source
 
 if TYPE_CHECKING:
     from contour.cli.manifestinput import Present
+
+_ONLY_WITH = {
+    "types": ("xds",),
+    "raw": ("xds",),
+    "host": ("xds", "routes"),
+    "fleet": ("xds", "routes"),
+}
+"""The values of `--to` that a parameter concerns."""
 
 
 @click.command()
@@ -46,7 +55,8 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option(
     "--fleet", show_default="contour",
-    help="Fleet whose resources are printed. `--to fleets` lists the names.",
+    help="With `--to xds` and `--to routes`: fleet whose resources are printed. `--to fleets` "
+    "lists the names.",
 )  # fmt: skip
 @click.option(
     "--extension", "extensions", multiple=True, metavar="[NAME=]ADDRESS",
@@ -89,8 +99,7 @@ def translate(
     from_cluster = from_cluster or source.chosen().is_cluster
     if not paths + more and not from_cluster:
         raise click.UsageError("name the manifests: a file, a folder, or - for standard input")
-    if how["format_"] == "table" and how["to"] != "routes":
-        raise click.UsageError("-o table is for `--to routes`")
+    _refuse_without_effect(how)
     with importing():
         from contour.cli import extensions, manifestinput, translation
 
@@ -117,6 +126,19 @@ def translate(
         sys.exit(2)
     if strict and any(it.state == "error" for it in manifestinput.listed(found)):
         sys.exit(1)
+
+
+def _refuse_without_effect(how: Mapping[str, object]) -> None:
+    """Raises UsageError for an option that does not concern what is printed."""
+    if how["format_"] == "table" and how["to"] != "routes":
+        raise click.UsageError("-o table is for `--to routes`")
+    for it in click.get_current_context().command.params:
+        concerned = _ONLY_WITH.get(it.name or "", (how["to"],))
+        if how["to"] not in concerned and how[it.name] not in (None, (), False):
+            named = " and ".join(f"`--to {to}`" for to in concerned)
+            raise click.UsageError(f"{it.opts[-1]} is for {named}")
+    if how["host"] is not None and how["types"] not in ((), ("route",)):
+        raise click.UsageError("--host prints virtual hosts alone: of -t, it goes with `route`")
 
 
 def _present() -> "Present":

@@ -150,6 +150,26 @@ def test_types_and_hosts_are_chosen() -> None:
     assert _shown("--host", "three.example.com") == {"routes": []}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--to", "status", "--type", "cluster"), "--type is for `--to xds`"),
+        (("--to", "routes", "-t", "route"), "--type is for `--to xds`"),
+        (("--to", "routes", "--raw"), "--raw is for `--to xds`"),
+        (("--to", "dag", "--host", "a.example"), "--host is for `--to xds` and `--to routes`"),
+        (("--to", "fleets", "--fleet", "a/b"), "--fleet is for `--to xds` and `--to routes`"),
+        (("--to", "objects", "-o", "table"), "-o table is for `--to routes`"),
+        (("--host", "a.example", "-t", "route", "-t", "cluster"), "it goes with `route`"),
+    ],
+)
+def test_options_that_do_not_concern_the_output_are_refused(
+    arguments: tuple[str, ...], told: str
+) -> None:
+    refused = translate("-", *arguments, stdin=TWO_HOSTS)
+    assert refused.exit_code == 2
+    assert told in refused.stderr
+
+
 def test_routes_are_shown_one_by_one_in_the_order_of_envoy() -> None:
     rows = json.loads(translate("-", "--to", "routes", "-o", "json", stdin=TWO_HOSTS).stdout)
     assert [(it["host"], it["match"].split(",")[0], it["object"]) for it in rows] == [
