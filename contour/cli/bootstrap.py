@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from contour.cli.names import NAMESPACE, SERVICE
+
 if TYPE_CHECKING:
     from contour import bootstrap as bootstraps
 
@@ -46,7 +48,8 @@ class _Limits(TypedDict):
     "the file that GRPC_XDS_BOOTSTRAP names.",
 )  # fmt: skip
 @click.option(
-    "--namespace", show_default="default, with --node-id",
+    "--namespace", type=NAMESPACE.or_empty, metavar="NAMESPACE",
+    show_default="default, with --node-id",
     help="Namespace of the EnvoyConfig (with --node-id), or of the gRPC application, as its "
     "certificate has it (with --grpc).",
 )  # fmt: skip
@@ -59,7 +62,7 @@ class _Limits(TypedDict):
     "control plane. With --node-id, it is asked for names without a config_source, at one address.",
 )  # fmt: skip
 @click.option(
-    "--server", metavar="SERVICE", show_default="none",
+    "--server", type=SERVICE, metavar="SERVICE", show_default="none",
     help="With --grpc: the application also serves the exported Service of this name in "
     "--namespace, and its servers get their configuration by xDS.",
 )  # fmt: skip

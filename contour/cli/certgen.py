@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from contour.cli.names import NAMESPACE, SUFFIX
 from provisioning import names
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _LONGEST = names.LONGEST_LEAF_LIFETIME.days
     help="With --kube: path of the kubeconfig file to use.",
 )  # fmt: skip
 @click.option(
-    *("--namespace", "namespace"),
+    *("--namespace", "namespace"), type=NAMESPACE, metavar="NAMESPACE",
     envvar="CONTOUR_NAMESPACE", default=names.NAMESPACE, show_default=True,
     help="Namespace of the Secrets. It is also part of the names in the certificates.",
 )  # fmt: skip
@@ -59,12 +60,13 @@ _LONGEST = names.LONGEST_LEAF_LIFETIME.days
 )  # fmt: skip
 @click.option("--secrets-format", type=click.Choice(["compact"]), default="compact", hidden=True)
 @click.option(
-    "--secrets-name-suffix", default="", show_default="none",
+    "--secrets-name-suffix", type=SUFFIX, metavar="SUFFIX", default="", show_default="none",
     help="Suffix of the names of the Secrets. Use that of the instance (`--suffix` of `contour "
     "manifests`).",
 )  # fmt: skip
 @click.option(
-    "--grpc-client", "grpc_clients", multiple=True, metavar="NAMESPACE", show_default="none",
+    "--grpc-client", "grpc_clients", type=NAMESPACE, multiple=True, metavar="NAMESPACE",
+    show_default="none",
     help="With --pem: also make a certificate for gRPC clients and servers of this namespace, "
     "grpc-client-NAMESPACE-cert.pem and -key.pem. Can be given several times.",
 )  # fmt: skip

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from contour.cli import options, output
+from contour.cli.names import NAMESPACE, OBJECT
 from contour.doctor.check import Check
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
     help="Check the cluster in whose pod this command runs, with the pod's service account.",
 )  # fmt: skip
 @click.option(
-    "--namespace", envvar="CONTOUR_NAMESPACE",
+    "--namespace", type=NAMESPACE.or_empty, metavar="NAMESPACE", envvar="CONTOUR_NAMESPACE",
     show_default="that of the service account or the kubeconfig",
     help="With --kubeconfig or --incluster: namespace of the instance.",
 )  # fmt: skip
@@ -53,11 +54,13 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
     help="With --kubeconfig or --incluster: also check the rights to create and manage Envoys.",
 )  # fmt: skip
 @click.option(
-    "--leader-election-resource-name", "lease", default="leader-elect", show_default=True,
+    "--leader-election-resource-name", "lease", type=OBJECT, metavar="NAME",
+    default="leader-elect", show_default=True,
     help="With --kubeconfig or --incluster: name of the Lease of the leader election.",
 )  # fmt: skip
 @click.option(
-    "--service-account", default="", metavar="NAME", show_default="those of the credentials",
+    "--service-account", type=OBJECT.or_empty, metavar="NAME", default="",
+    show_default="those of the credentials",
     help="With --kubeconfig or --incluster: check the rights of this ServiceAccount in the "
     "namespace of the instance, such as contour. Needs the right to create SubjectAccessReviews.",
 )  # fmt: skip

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from contour.cli import options
+from contour.cli.names import NAMESPACE
 from crds.records import replace
 from provisioning import names
 
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option(
-    "--namespace", show_default=f"{names.NAMESPACE}; with --operator: {names.OPERATORS_NAMESPACE}",
+    "--namespace", type=NAMESPACE.or_empty, metavar="NAMESPACE",
+    show_default=f"{names.NAMESPACE}; with --operator: {names.OPERATORS_NAMESPACE}",
     help="Namespace of all objects that are not cluster-scoped.",
 )  # fmt: skip
 @click.option(
@@ -110,17 +112,10 @@ def _refuse_beside_crds(context: click.Context) -> None:
 def _check(flags: Mapping[str, str]) -> None:
     """Refuses options with which the API server would refuse the output, or which would have no
     effect."""
-    named = [("--namespace", flags["namespace"])] if flags["namespace"] else []
-    for option, name in (
-        *named,
-        *(("--watch-namespaces", it) for it in _names(flags["watch_namespaces"])),
-    ):
-        if not _LABEL.fullmatch(name):
-            raise click.UsageError(
-                f"{option}: {name!r} is no name of a namespace: lower-case letters, digits and -, "
-                "at most 63 characters"
-            )
-    _check_suffix(flags["suffix"])
+    if flags["suffix"] and not _SUFFIX.fullmatch(flags["suffix"]):
+        raise click.UsageError(
+            "--suffix: write lower-case letters, digits and -, such as -test, at most 30 characters"
+        )
     for option in ("image", "envoy_image"):
         if not _IMAGE.fullmatch(flags[option]):
             raise click.UsageError(
@@ -153,7 +148,6 @@ _NOT_TOGETHER = (
     ("outer_class", "watch_namespaces"),
 )
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _SUFFIX = re.compile(r"[-a-z0-9]{0,29}[a-z0-9]")
 """The name of a CronJob has at most 52 characters, that of a Job 63 with version and image."""
 _TAKEN = ("-certgen", "-operator")

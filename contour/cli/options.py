@@ -7,6 +7,8 @@ from typing import TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from contour.cli.names import NAMESPACE
+
 C = TypeVar("C", bound=Callable[..., object])
 
 LENIENT = (
@@ -36,9 +38,14 @@ class ManifestPath(click.ParamType[str]):
 
 
 def names(_: click.Context, __: click.Parameter, value: str) -> str:
-    """Refuses a list of namespaces without any, such as a comma, which would mean all of them."""
-    if value and not any(it.strip() for it in value.split(",")):
+    """Refuses a list of namespaces without any, such as a comma, which would mean all of them, and
+    one with a name that no namespace can have."""
+    named = [it.strip() for it in value.split(",") if it.strip()]
+    if value and not named:
         raise click.BadParameter("it names no namespace; leave it out to watch all")
+    for it in named:
+        if why := NAMESPACE.refusal(it):
+            raise click.BadParameter(why)
     return value
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contour.cli import importing, options
+from contour.cli.names import NAMESPACE, OBJECT, SERVICE, SUFFIX
 from provisioning import names
 
 if TYPE_CHECKING:
@@ -60,12 +61,12 @@ class _Serve(click.Command):
     help="Path of the kubeconfig file to use. Not used with --incluster.",
 )  # fmt: skip
 @click.option(
-    "--namespace", envvar="CONTOUR_NAMESPACE",
+    "--namespace", type=NAMESPACE.or_empty, metavar="NAMESPACE", envvar="CONTOUR_NAMESPACE",
     show_default="that of the service account or the kubeconfig",
     help="Namespace of this instance: of its ContourConfiguration, its Lease and its Envoys.",
 )  # fmt: skip
 @click.option(
-    "--contour-config-name", show_default="contour",
+    "--contour-config-name", type=OBJECT.or_empty, metavar="NAME", show_default="contour",
     help="Name of the ContourConfiguration to follow. Each instance in a namespace has its own.",
 )  # fmt: skip
 @click.option(
@@ -131,12 +132,13 @@ class _Serve(click.Command):
     help="Serve xDS without TLS. Only for a loopback --xds-address.",
 )  # fmt: skip
 @click.option(
-    "--envoy-service-name", default="envoy",
+    "--envoy-service-name", type=SERVICE, metavar="NAME", default="envoy",
     help="Name of the Service of the Envoys. Its load balancer's address is written to statuses, "
     "and the Envoys' client certificates must carry its name.",
 )  # fmt: skip
 @click.option(
-    "--envoy-service-namespace", show_default="--namespace",
+    "--envoy-service-namespace", type=NAMESPACE.or_empty, metavar="NAMESPACE",
+    show_default="--namespace",
     help="Namespace of the Service of the Envoys.",
 )  # fmt: skip
 @click.option(
@@ -148,7 +150,7 @@ class _Serve(click.Command):
     help="Container image of Envoy in managed fleets.",
 )  # fmt: skip
 @click.option(
-    "--name-suffix", default="", show_default="none",
+    "--name-suffix", type=SUFFIX, metavar="SUFFIX", default="", show_default="none",
     help="Suffix of the names of this instance's objects: that of `contour manifests --suffix`.",
 )  # fmt: skip
 @click.option(
@@ -181,12 +183,13 @@ class _Serve(click.Command):
     help="Do not use leader election. Only for an instance with a single replica.",
 )  # fmt: skip
 @click.option(
-    "--leader-election-resource-name", default="leader-elect",
+    "--leader-election-resource-name", type=OBJECT, metavar="NAME", default="leader-elect",
     help="Name of the Lease by which the replicas elect their leader. Each instance in a namespace "
     "has its own.",
 )  # fmt: skip
 @click.option(
-    "--leader-election-resource-namespace", show_default="--namespace",
+    "--leader-election-resource-namespace", type=NAMESPACE.or_empty, metavar="NAMESPACE",
+    show_default="--namespace",
     help="Namespace of the Lease of the leader election.",
 )  # fmt: skip
 @click.option(
