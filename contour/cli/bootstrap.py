@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 import click
 
+from contour.cli import options
 from contour.cli.names import NAMESPACE, SERVICE
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ class _Identity(TypedDict):
     node: str
     fleet: str
     identity: str
+
+
+class _Statistics(TypedDict):
+    """Where an Envoy serves its statistics, for `Settings`."""
+
+    monitoring: "bootstraps.SocketAddress | None"
+    hides_stats: bool
 
 
 class _Limits(TypedDict):
@@ -173,6 +181,7 @@ def bootstrap(
     PATH is the file to write; - is standard output, the default. TLS to the xDS server needs all
     of --envoy-cafile, --envoy-cert-file, --envoy-key-file and, for an Envoy, --resources-dir.
     """
+    _refuse_without_effect(grpc=grpc, node_id=node_id, stats_port=stats_port)
     if grpc:
         dialled = _address(context, xds_address, xds_port, xds_socket)
         more = authorities, (envoy_cafile, envoy_cert_file, envoy_key_file), server, zone
@@ -186,11 +195,29 @@ def bootstrap(
         credentials=_credentials(envoy_cafile, envoy_cert_file, envoy_key_file, resources_dir),
         dns_lookup_family=dns_lookup_family,
         admin=PurePath(admin_address),
-        monitoring=bootstraps.SocketAddress(stats_address, stats_port) if stats_port else None,
-        hides_stats=no_stats,
+        **_statistics(stats_address, stats_port, no_stats),
         **_limits(overload_max_heap, overload_downstream_max_conn),
     )
     return _write(path, settings, custom)
+
+
+_OF_ENVOYS = frozenset(
+    {
+        *("fleet", "node_id", "admin_address", "resources_dir", "dns_lookup_family", "custom"),
+        *("stats_address", "stats_port", "no_stats"),
+        *("overload_max_heap", "overload_downstream_max_conn"),
+    }
+)
+"""The parameters that say nothing of a gRPC application."""
+
+
+def _refuse_without_effect(*, grpc: bool, node_id: str | None, stats_port: int) -> None:
+    if grpc:
+        options.refuse(_OF_ENVOYS, "is for an Envoy: it cannot be used with --grpc")
+    if node_id is not None:
+        options.refuse(("node", "fleet"), "cannot be used with --node-id, which replaces it")
+    if not stats_port:
+        options.refuse(("stats_address", "no_stats"), "needs --stats-port")
 
 
 def _grpc_text(
@@ -259,6 +286,13 @@ def _identity(
         return {"node": node or "envoy", "fleet": fleet or DEFAULT_FLEET, "identity": ""}
     identity = str(NodeIdentity(namespace or "default", node_id))
     return {"node": node_id, "fleet": node_id, "identity": identity}
+
+
+def _statistics(address: str, port: int, no_stats: bool) -> _Statistics:
+    from contour import bootstrap as bootstraps
+
+    monitoring = bootstraps.SocketAddress(address, port) if port else None
+    return {"monitoring": monitoring, "hides_stats": no_stats}
 
 
 def _limits(heap: int, connections: int) -> _Limits:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from contour.cli import options
 from contour.cli.names import NAMESPACE, SUFFIX
 from provisioning import names
 
@@ -99,8 +100,12 @@ def certgen(
         lifetime=timedelta(days=certificate_lifetime),
     )
     named = secrets.Names(namespace, secrets_name_suffix)
-    if grpc_clients and to != "pem":
-        raise click.UsageError("--grpc-client needs --pem")
+    if to != "pem":
+        options.refuse(("directory", "grpc_clients"), "needs --pem")
+    if to != "kube":
+        options.refuse(("incluster", "kubeconfig"), "needs --kube")
+    if incluster:
+        options.refuse(("kubeconfig",), "cannot be used with --incluster")
     if to == "kube":
         _renew_secrets(incluster, kubeconfig, named, want, overwrite)
     elif to == "yaml":

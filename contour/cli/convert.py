@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from contour.files import Manifests
 
 
+_OF_INGRESS_NGINX = ("without", "from_class", "ingress_class")
+
+
 @click.command()
 @click.option(
     "--from", "source", required=True, type=click.Choice(["contour", "ingress-nginx"]),
@@ -62,13 +65,14 @@ def convert(
     if not named:
         raise click.UsageError("name the manifests to convert (PATH, or - for standard input)")
     if source == "contour":
+        options.refuse(_OF_INGRESS_NGINX, "is for --from ingress-nginx")
         found = _from_contour(named)
     else:
         found = _from_ingress_nginx(named, frozenset(without), from_class, ingress_class)
     output.stream(list(found.documents), format_)
     for it in found.told:
         click.echo(str(it), err=True)
-    if not found.documents and not found.told:
+    if not found.documents and not found.told and not found.is_incomplete:
         click.echo(f"warning: nothing of {source} was found", err=True)
     if found.is_unreadable:
         sys.exit(2)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
-from click.core import ParameterSource
 
 from contour.cli import options, output
 from contour.cli.names import NAMESPACE, OBJECT
@@ -68,9 +67,7 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
     "-o", "--output", "format_", type=click.Choice(["table", "json", "yaml"]), default="table",
     show_default=True, help="Output format: a table for people, JSON or YAML for programs.",
 )  # fmt: skip
-@click.pass_context
 def doctor(
-    context: click.Context,
     bind: str,
     port_map: tuple[str, ...],
     state_dir: Path | None,
@@ -91,7 +88,10 @@ def doctor(
     errors.
     """
     in_cluster = bool(kubeconfig) or incluster
-    _refuse_options_of_the_other_kind(context, in_cluster=in_cluster)
+    if in_cluster:
+        options.refuse(_OF_MACHINES, "cannot be used with --kubeconfig or --incluster")
+    else:
+        options.refuse(_OF_CLUSTERS, "needs --kubeconfig or --incluster")
     if in_cluster:
         from contour.doctor import cluster
 
@@ -103,17 +103,6 @@ def doctor(
     _show(found, format_)
     if any(it.state == "error" for it in found):
         sys.exit(1)
-
-
-def _refuse_options_of_the_other_kind(context: click.Context, *, in_cluster: bool) -> None:
-    why = "cannot be used with --kubeconfig or --incluster"
-    if not in_cluster:
-        why = "needs --kubeconfig or --incluster"
-    for option in context.command.params:
-        name, refused = option.name or "", _OF_MACHINES if in_cluster else _OF_CLUSTERS
-        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if name in refused and is_given:
-            raise click.UsageError(f"{option.opts[-1]} {why}")
 
 
 def _machine(bind: str, port_map: tuple[str, ...], state_dir: Path | None) -> list[Check]:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.core import ParameterSource
 
 from contour.cli import options
 from contour.cli.names import NAMESPACE
@@ -87,7 +86,8 @@ def manifests(crds_only: bool, operator_only: bool, **flags: Any) -> None:
     the operator and of the Envoys of its instances.
     """
     if crds_only:
-        _refuse_beside_crds(click.get_current_context())
+        params = {it.name or "" for it in click.get_current_context().command.params}
+        options.refuse(params - {"crds_only"}, "cannot be used with --crds")
     _check(flags)
     from provisioning import manifests as documents
     from provisioning import templating
@@ -99,14 +99,6 @@ def manifests(crds_only: bool, operator_only: bool, **flags: Any) -> None:
     else:
         found = documents.everything(_installation(flags))
     click.echo(templating.text(found), nl=False)
-
-
-def _refuse_beside_crds(context: click.Context) -> None:
-    for option in context.command.params:
-        name = option.name or ""
-        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if name != "crds_only" and is_given:
-            raise click.UsageError(f"{option.opts[0]} cannot be used with --crds")
 
 
 def _check(flags: Mapping[str, str]) -> None:

@@ -1,10 +1,11 @@
 """Options and arguments of several commands, with the same meaning and help in each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from contour.cli.names import NAMESPACE
@@ -47,6 +48,17 @@ def names(_: click.Context, __: click.Parameter, value: str) -> str:
         if why := NAMESPACE.refusal(it):
             raise click.BadParameter(why)
     return value
+
+
+def refuse(names: Collection[str], why: str) -> None:
+    """Raises UsageError if the command line gives the running command one of these parameters;
+    `why` follows its name in the message."""
+    context = click.get_current_context()
+    for it in context.command.params:
+        is_given = context.get_parameter_source(it.name or "") is ParameterSource.COMMANDLINE
+        if it.name in names and is_given:
+            name = it.opts[-1] if isinstance(it, click.Option) else it.human_readable_name
+            raise click.UsageError(f"{name} {why}")
 
 
 def manifests(without: str) -> Callable[[C], C]:

@@ -103,6 +103,16 @@ def test_what_cannot_be_read_is_told(source: str, text: str) -> None:
     assert told.startswith("error: ")
 
 
+def test_what_is_there_and_refused_is_not_called_missing() -> None:
+    annotations = "{nginx.ingress.kubernetes.io/limit-rps: 5}"
+    text = f"""{{apiVersion: networking.k8s.io/v1, kind: Ingress, spec: {{}},
+    metadata: {{name: a, annotations: {annotations}}}}}"""
+    code, out, told = _run("--from", "ingress-nginx", "-", text=text)
+    assert (code, out) == (1, "")
+    assert "limit-rps: must be text, not 5; write it in quotes" in told
+    assert "was found" not in told
+
+
 def test_nothing_is_told() -> None:
     code, out, told = _run("--from", "contour", "-", text="kind: Service\n")
     assert (code, out, told) == (0, "", "warning: nothing of contour was found\n")
