@@ -104,12 +104,14 @@ def _yaml(value: Any) -> str:
     import yaml
 
     class Dumper(yaml.CSafeDumper):
-        """Knows every type of mapping, such as the ordered ones of protobuf's JSON mapping. A value
-        that occurs twice is written twice, without an alias, since people edit the output."""
+        """Knows every type of mapping, such as the ordered ones of protobuf's JSON mapping, and of
+        text, such as the words of statuses. A value that occurs twice is written twice, without an
+        alias, since people edit the output."""
 
         def ignore_aliases(self, data: Any) -> bool:
             return True
 
     Dumper.add_multi_representer(dict, Dumper.represent_dict)
+    Dumper.add_multi_representer(str, lambda dumper, it: dumper.represent_str(str(it)))
     text: str = yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, width=100)
     return text

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from contour.cli import main
@@ -44,9 +45,13 @@ def test_the_table_names_each_object_and_why_it_is_not_fine(folder: Path) -> Non
 
 
 def test_machines_get_the_same(folder: Path) -> None:
-    rows = json.loads(status("-f", str(folder), "-o", "json").stdout)
+    Path(folder, "idle.yaml").write_text(IDLE.replace("good", "idle"))
+    rows = json.loads(status("-f", str(folder), "--all", "-o", "json").stdout)
+    shown = status("-f", str(folder), "--all", "-o", "yaml")
+    assert shown.exit_code == 0, shown.output
+    assert yaml.load(shown.stdout, yaml.CSafeLoader) == rows
     states = {row["subject"]["name"]: row["state"] for row in rows}
-    assert states == {"good": "ok", "broken": "error"}
+    assert states == {"good": "ok", "broken": "error", "idle": "ok", "empty": "ok"}
 
 
 def test_strict_makes_an_error_the_exit_code(folder: Path) -> None:
