@@ -90,6 +90,30 @@ def _end_at_once(_: int, __: FrameType | None) -> None:
     os._exit(INTERRUPTED)
 
 
+class Text(click.ParamType[str]):
+    """A text that can be printed and sent: UTF-8, which names of files need not be."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The same text."""
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            self.fail("it is not UTF-8", param, ctx)
+        return value
+
+
+def _with_texts(command: click.Command) -> click.Command:
+    """The same command, which takes no other text than UTF-8 where it takes any text."""
+    for it in command.params:
+        if it.type is click.STRING:
+            it.type = Text()
+    for it in command.commands.values() if isinstance(command, click.Group) else ():
+        _with_texts(it)
+    return command
+
+
 class Commands(click.Group):
     """Imports a command when it is called, and knows the first sentence of each."""
 
@@ -106,7 +130,7 @@ class Commands(click.Group):
         with importing():
             module = importlib.import_module(f"contour.cli.{cmd_name}")
         found: click.Command = getattr(module, cmd_name)
-        return found
+        return _with_texts(found)
 
     def __call__(self, *arguments: object, **options: object) -> object:
         """Runs the program; output that cannot be written ends it with one line and code 2."""

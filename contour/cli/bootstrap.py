@@ -37,7 +37,7 @@ class _Limits(TypedDict):
 
 
 @click.command()
-@click.argument("path", default="-")
+@click.argument("path", type=click.Path(), default="-")
 @click.option(
     "--xds-address", default="127.0.0.1", show_default=True,
     help="IP address or DNS name of the xDS server; in a cluster, that of its Service.",

@@ -41,7 +41,7 @@ _LONGEST = names.LONGEST_LEAF_LIFETIME.days
     help="With --kube: authenticate with the service account of this pod.",
 )  # fmt: skip
 @click.option(
-    "--kubeconfig", default="",
+    "--kubeconfig", type=click.Path(), default="",
     show_default="$KUBECONFIG, the pod's service account, ~/.kube/config",
     help="With --kube: path of the kubeconfig file to use.",
 )  # fmt: skip

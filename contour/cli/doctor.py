@@ -32,7 +32,8 @@ _STYLES = {"ok": "green", "warning": "yellow", "error": "red"}
 )  # fmt: skip
 @options.state_dir
 @click.option(
-    "--kubeconfig", default="", metavar="PATH", show_default="none; checks this machine",
+    "--kubeconfig", type=click.Path(), default="", metavar="PATH",
+    show_default="none; checks this machine",
     help="Check the cluster of this kubeconfig file for `contour serve` instead.",
 )  # fmt: skip
 @click.option(

@@ -56,7 +56,7 @@ class _Serve(click.Command):
     help="Authenticate to the API server with the service account of this pod.",
 )  # fmt: skip
 @click.option(
-    "--kubeconfig", default="",
+    "--kubeconfig", type=click.Path(), default="",
     show_default="$KUBECONFIG, the pod's service account, ~/.kube/config",
     help="Path of the kubeconfig file to use. Not used with --incluster.",
 )  # fmt: skip

@@ -134,7 +134,7 @@ _OPTIONS = (
         "here. So do the options --kubeconfig, --context, --namespace and --instance.",
     ),
     click.option(
-        "--kubeconfig", metavar="PATH", expose_value=False, callback=_keep,
+        "--kubeconfig", type=click.Path(), metavar="PATH", expose_value=False, callback=_keep,
         show_default="$KUBECONFIG, ~/.kube/config",
         help="Kubeconfig file by which a cluster is reached.",
     ),
