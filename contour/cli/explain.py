@@ -90,6 +90,7 @@ def explain(
     from contour.answers import explained
     from dag.fleetnames import DEFAULT_FLEET
 
+    _refuse_without_effect(url)
     request = _request(url, method, headers, sni, client, http3=http3)
     _refuse_contradictions(paths, address, is_sent=is_sent, http3=http3)
     is_here = is_unreadable = False
@@ -124,6 +125,21 @@ def _refuse_contradictions(
     if address is not None and not is_sent:
         raise click.UsageError("--connect-to needs --run")
     source.refuse_contradictions(paths)
+
+
+_WITHOUT_EFFECT = {
+    "http": (("sni",), "is for https: without TLS no server name is asked for"),
+    "grpc": (("sni",), "is for grpcs: without TLS no server name is asked for"),
+    "tcp": (("method", "headers", "sni", "http3"), "is for requests: tcp:// has none"),
+}
+"""The parameters that say nothing of a URL with this scheme, and why."""
+
+
+def _refuse_without_effect(url: str) -> None:
+    scheme, colon, _ = url.partition("://")
+    options.refuse(*_WITHOUT_EFFECT.get(scheme.lower() if colon else "http", ((), "")))
+    if scheme.lower() in ("grpc", "grpcs"):
+        options.refuse(("method",), "is for HTTP: all calls of gRPC are POST")
 
 
 def _no_fleet(name: str, there: list[str], *, is_given: bool) -> click.UsageError:
