@@ -74,9 +74,11 @@ class RetryOn:
     """After which failures a request is tried again."""
 
     triggers: tuple[NonEmpty, ...] = ()
-    """Kinds of failures, in Envoy's words, such as `connect-failure`, `5xx` or `reset`."""
+    """Kinds of failures, in Envoy's words, such as `connect-failure`, `5xx` or `reset`. The
+    default: no connection, a refused stream, and the gRPC statuses UNAVAILABLE and CANCELLED."""
     http_status_codes: tuple[Annotated[int, Field(ge=100, le=599)], ...] = ()
-    """Status codes of answers after which the request is tried again."""
+    """Status codes of answers after which the request is tried again, too. The default is 503 if
+    `triggers` is not set, and none otherwise."""
 
 
 @model

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from crds.envoygateway import backendhealth as health
 from crds.envoygateway import backendtrafficpolicy as crd
+from crds.policies import RETRY_ON
 from dag.gateway.envoypolicies.trafficupstreams import positive
 from dag.problems import Problem
 from dag.problems.places import Place
@@ -18,9 +19,8 @@ def unmet(spec: crd.BackendTrafficPolicySpec, own: Place) -> Iterator[Problem]:
     if spec.load_balancer is not None:
         yield from _of_balancer(spec.load_balancer, own.at("loadBalancer"))
     yield from _of_preconnect(spec, own.at("connection").at("preconnect"))
-    if spec.retry is not None and spec.retry.per_retry is not None:
-        at = own.at("retry").at("perRetry").at("backOff")
-        yield from _of_back_off(spec.retry.per_retry.back_off, at)
+    if spec.retry is not None:
+        yield from _of_retry(spec.retry, own.at("retry"))
     if spec.health_check is not None and spec.health_check.active is not None:
         yield from _of_check(spec.health_check.active, own.at("healthCheck").at("active"))
     if spec.request_buffer is not None:
@@ -66,6 +66,18 @@ def _of_preconnect(spec: crd.BackendTrafficPolicySpec, at: Place) -> Iterator[Pr
     if is_asked and balancer in _NOT_FORESEEN:
         why = f"which endpoint is next is not known with the type {balancer} of loadBalancer"
         yield no_effect(at.at("predictivePercent"), why)
+
+
+def _of_retry(found: crd.PolicyRetry, at: Place) -> Iterator[Problem]:
+    on = found.retry_on or crd.RetryOn()
+    for index, it in enumerate(on.triggers):
+        place = at.at("retryOn").at("triggers", index)
+        if it not in RETRY_ON:
+            yield _told(place, f"Envoy knows no failure {it[:60]!r}")
+        elif it == "retriable-status-codes" and not on.http_status_codes:
+            yield _told(place, "httpStatusCodes must be set, too")
+    if found.per_retry is not None:
+        yield from _of_back_off(found.per_retry.back_off, at.at("perRetry").at("backOff"))
 
 
 def _of_back_off(found: crd.BackOff | None, at: Place) -> Iterator[Problem]:

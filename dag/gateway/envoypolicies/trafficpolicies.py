@@ -5,6 +5,7 @@ HTTPRoute itself take precedence, field by field. Elsewhere: which policy is for
 (`policytargets`), how it becomes part of one (`routeshaping`).
 """
 
+from crds import policies
 from crds.envoygateway import backendtrafficpolicy as crd
 from crds.merging import Terms
 from crds.meta import ObjectRef
@@ -191,9 +192,10 @@ EFFECTS = Effects(Ancestry(POLICIES, MERGING.is_merging), _traffic, CLOSED, merg
 
 
 def _retry(found: crd.PolicyRetry) -> nodes.Retry:
-    on, per_retry = found.retry_on, found.per_retry
-    codes = on.http_status_codes if on is not None else (RETRIED,)
-    after = on.triggers if on is not None else RETRY_ON
+    on, per_retry = found.retry_on or crd.RetryOn(), found.per_retry
+    codes = on.http_status_codes or (() if on.triggers else (RETRIED,))
+    known = tuple(it for it in on.triggers if it in policies.RETRY_ON)
+    after = known if on.triggers else RETRY_ON
     back_off = per_retry.back_off if per_retry is not None else None
     return nodes.Retry(
         on=(*after, _BY_CODE) if codes and _BY_CODE not in after else after,

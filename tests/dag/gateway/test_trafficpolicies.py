@@ -101,6 +101,11 @@ RETRY = nodes.Retry(
         ("timeout: {http: {requestTimeout: 0s}}", {"timeout": 0.0}),
         ("timeout: {http: {streamIdleTimeout: 7s}}", {"idle_timeout": 7.0}),
         ("retry: {}", {"retry": RETRY}),
+        ("retry: {retryOn: {}}", {"retry": RETRY}),
+        (
+            "retry: {retryOn: {httpStatusCodes: [500]}}",
+            {"retry": replace(RETRY, status_codes=(500,))},
+        ),
         (
             "retry: {numRetries: 5, retryOn: {httpStatusCodes: [502, 500], triggers: [reset]}, "
             "perRetry: {timeout: 1s, backOff: {baseInterval: 100ms, maxInterval: 2s}}}",
@@ -751,6 +756,10 @@ UNMET = [
     ("loadBalancer: {type: Random, slowStart: {window: 3s}}", "slowStart: has no effect: it is"),
     ("loadBalancer: {type: LeastRequest}, connection: {preconnect: {predictivePercent: 200}}",
      "spec.connection.preconnect.predictivePercent: has no effect: which endpoint is next"),
+    ("retry: {retryOn: {triggers: [5xx, 'reset,5xx']}}",
+     "spec.retry.retryOn.triggers[1]: has no effect: Envoy knows no failure 'reset,5xx'"),
+    ("retry: {retryOn: {triggers: [retriable-status-codes]}}",
+     "spec.retry.retryOn.triggers[0]: has no effect: httpStatusCodes must be set, too"),
     ("retry: {perRetry: {backOff: {maxInterval: 1s}}}", "maxInterval: has no effect: baseInterval"),
     ("retry: {perRetry: {backOff: {baseInterval: 5s, maxInterval: 1s}}}",
      "spec.retry.perRetry.backOff.maxInterval: has no effect: it is shorter"),
@@ -769,6 +778,11 @@ UNMET = [
 @pytest.mark.parametrize(("spec", "words"), UNMET)
 def test_a_field_without_effect_beside_others_is_told(spec: str, words: str) -> None:
     assert words in message(world(GIVEN + route("r") + policy("p", spec)), "p")
+
+
+def test_failures_that_envoy_does_not_know_are_left_out() -> None:
+    spec = "retry: {retryOn: {triggers: [5xx, 'reset,5xx']}}"
+    assert forward(world(GIVEN + route("r") + policy("p", spec))).retry == nodes.Retry(("5xx",), 2)
 
 
 def test_a_route_whose_requests_are_read_whole_takes_no_websockets() -> None:
