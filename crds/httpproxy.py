@@ -58,7 +58,8 @@ class Service:
     503."""
     mirror: Flag = False
     """If true, the Service gets copies of the requests, and its responses are discarded. `weight`
-    is then the percentage of requests that are copied, and 0 means all of them."""
+    is then the percentage of requests that are copied; 0 means all of them, and so does more than
+    100, with a warning."""
     request_headers_policy: HeadersPolicy | None = None
     """Headers that are set or removed on requests to this Service. A policy of the route is applied
     as well, and wins for the same header."""

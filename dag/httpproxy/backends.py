@@ -64,7 +64,11 @@ def mirrors(
     found: list[nodes.Mirror] = []
     for index, service in enumerate(written):
         if service.mirror:
-            cluster = yield from _cluster(view, place.at("services", index), service, options)
+            at = place.at("services", index)
+            if service.weight > 100:
+                text = "is the percentage of requests that are copied, so it means 100"
+                yield problems.ignored_field(at.at("weight"), text)
+            cluster = yield from _cluster(view, at, service, options)
             if cluster is not None:
                 found.append(nodes.Mirror(cluster, min(service.weight or 100, 100)))
     return tuple(found)

@@ -96,7 +96,7 @@ def test_a_slow_start_that_cannot_be_drops_its_route(policy: str, strategy: str)
         ("{name: s2, port: 80, mirror: true}", [("s2", 100)]),
         ("{name: s2, port: 80, mirror: true, weight: 30}", [("s2", 30)]),
         (
-            "{name: s2, port: 80, mirror: true, weight: 200}, {name: s3, port: 80, mirror: true}",
+            "{name: s2, port: 80, mirror: true, weight: 100}, {name: s3, port: 80, mirror: true}",
             [("s2", 100), ("s3", 100)],
         ),
     ],
@@ -106,6 +106,14 @@ def test_mirrors_get_copies(mirrors: str, expected: list[tuple[str, int]]) -> No
     found = [(it.cluster.port.service.name, it.numerator) for it in action.mirrors]
     assert found == expected
     assert len(action.backends) == 1
+
+
+def test_a_mirror_gets_no_more_than_all_requests() -> None:
+    mirror = "{name: s2, port: 80, mirror: true, weight: 101}"
+    found, (told,) = served.route(f"{{services: [{{name: s1, port: 80}}, {mirror}]}}")
+    assert isinstance(found.action, nodes.Forward)
+    assert [it.numerator for it in found.action.mirrors] == [100]
+    assert told.startswith("?SpecError/IgnoredField: spec.routes[0].services[1].weight: is the")
 
 
 def test_a_mirror_alone_answers_nobody() -> None:
