@@ -218,4 +218,15 @@ def _told(message: str, written: crd.EnvoyGateway) -> str:
             rest, hooks = message.removeprefix(own), it.hooks.xds_translator
             nested = "hooks.xdsTranslator" if hooks is not None else "hooks"
             return path + rest.replace(".hooks.", f".{nested}.", 1)
+    for own, path in _PATHS.items():
+        if message.startswith(f"{own}: "):
+            return path + message.removeprefix(own)
     return message
+
+
+_PATHS = {
+    "spec.debug.address": "admin.address.host",
+    "spec.gateway.controllerName": "gateway.controllerName",
+    "spec.rateLimitFilters.redis.address": "rateLimit.backend.redis.url",
+}
+"""The fields of the file for those of our configuration."""

@@ -7,14 +7,12 @@ from pydantic import StringConstraints
 from crds.gateway.references import ParametersReference
 from crds.meta import ObjectMeta, model
 
+CONTROLLER_NAME = (
+    r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
+    r"\/[A-Za-z0-9\/\-._~%!$&'()*+,;=:]+$"
+)
 ControllerName = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
-        r"\/[A-Za-z0-9\/\-._~%!$&'()*+,;=:]+$",
-        min_length=1,
-        max_length=253,
-    ),
+    str, StringConstraints(pattern=CONTROLLER_NAME, min_length=1, max_length=253)
 ]
 """A domain and a path, such as `projectcontour.io/gateway-controller`."""
 

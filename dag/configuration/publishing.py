@@ -14,6 +14,7 @@ from crds.workloads import LoadBalancer, NetworkPublishing, OuterGateway, Provid
 from dag.problems import Problem
 from dag.problems import configuration as problems
 from dag.problems.places import Place
+from dag.values import hostnames
 
 
 def outer_class(spec: Place) -> Place:
@@ -23,16 +24,16 @@ def outer_class(spec: Place) -> Place:
 
 def problems_of(spec: Place, envoy: Envoy, own_controller: str) -> Iterator[Problem]:
     """The contradictions. `own_controller` is the name of ours; empty if it serves no Gateways."""
+    ports = envoy.external_ports
+    if ports is not None and ports.http == ports.https:
+        place = spec.at("envoy").at("externalPorts").at("https")
+        yield problems.invalid_value(place, f"{ports.https} is the port of plain HTTP already")
     publishing, at = envoy.network_publishing, _publishing(spec)
     if publishing is None:
         return
     yield from of_service(at, publishing)
     if publishing.gateway is not None:
         yield from _outer(at.at("gateway"), publishing.type, publishing.gateway, own_controller)
-    ports = envoy.external_ports
-    if ports is not None and ports.http == ports.https:
-        place = spec.at("envoy").at("externalPorts").at("https")
-        yield problems.invalid_value(place, f"{ports.https} is the port of plain HTTP already")
 
 
 def of_service(at: Place, publishing: NetworkPublishing) -> Iterator[Problem]:
@@ -126,6 +127,6 @@ def _blocks(at: Place, given: ProviderParameters) -> Iterator[Problem]:
 
 def _addresses(at: Place, given: ProviderParameters) -> Iterator[Problem]:
     for name, block in (("azure", given.azure), ("gcp", given.gcp)):
-        if block is not None and block.address is not None and not is_ip_address(block.address):
-            text = f"{block.address[:60]!r} is no IP address"
-            yield problems.invalid_value(at.at(name).at("address"), text)
+        address = block.address if block is not None else None
+        if address is not None and (why := hostnames.address_refusal(address)):
+            yield problems.invalid_value(at.at(name).at("address"), f"{address[:60]!r} {why}")

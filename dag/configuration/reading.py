@@ -35,6 +35,7 @@ from dag.configuration import (
     publishing,
     readings,
     runtime,
+    sites,
     upstreamsettings,
 )
 from dag.problems import Problem, Refused
@@ -148,6 +149,7 @@ def _settings(at: Place, spec: ContourConfigurationSpec) -> Findings[Settings]:
     envoy = spec.envoy or Envoy()
     gateway, httpproxy = spec.gateway, spec.httpproxy
     controller_name = (gateway.controller_name or DEFAULT_CONTROLLER_NAME) if gateway else ""
+    yield from sites.problems_of(at, spec)
     yield from publishing.problems_of(at, envoy, controller_name)
     return Settings(
         class_names=spec.ingress.class_names if spec.ingress else (),

@@ -96,6 +96,10 @@ def translated(tmp_path: Path, text: str, command: Command = "run") -> Translate
          "rateLimit.backend.redis: "),
         (HEAD + "rateLimit: {backend: {type: Redis, redis: {url: 'redis://a:1'}}}\n", "serve",
          "rateLimit.backend.redis.url: "),
+        (HEAD + "rateLimit: {backend: {type: Redis, redis: {url: 'a:99999'}}}\n", "serve",
+         "rateLimit.backend.redis.url: 'a:99999' has no port from 1 to 65535"),
+        (HEAD + "admin: {address: {host: no such}}\n", "serve", "admin.address.host: 'no such' is"),
+        (HEAD + "gateway: {controllerName: a b}\n", "run", "gateway.controllerName: 'a b' is no"),
         (HEAD + "rateLimit: {backend: {type: Redis, redis: {url: 'a:1', tls: "
          "{certificateRef: {name: a}}}}}\n", "serve",
          "rateLimit.backend.redis.tls.certificateRef: is not served"),

@@ -249,11 +249,46 @@ def test_json_without_fields_is_what_upstream_logs_and_files_are_per_listener() 
             "tracing: {extensionService: {namespace: default, name: s}, overallSampling: most}",
             "spec.tracing.overallSampling",
         ),
+        ("debug: {address: a b}", "spec.debug.address"),
+        ("health: {address: a..b}", "spec.health.address"),
+        ("metrics: {address: 'a:1'}", "spec.metrics.address"),
+        ("envoy: {http: {address: localhost}}", "spec.envoy.http.address"),
+        ("envoy: {https: {address: 256.0.0.1}}", "spec.envoy.https.address"),
+        ("envoy: {health: {address: a}}", "spec.envoy.health.address"),
+        ("envoy: {metrics: {address: a}}", "spec.envoy.metrics.address"),
+        ("envoy: {omEnforcedHealth: {address: a, port: 1}}", "spec.envoy.omEnforcedHealth.address"),
+        ("envoy: {service: {namespace: A, name: a}}", "spec.envoy.service.namespace"),
+        ("envoy: {service: {namespace: a, name: a/b}}", "spec.envoy.service.name"),
+        ("envoy: {externalPorts: {http: 80, https: 80}}", "spec.envoy.externalPorts.https"),
+        ("ingress: {statusAddress: '192.0.2.1, A.example'}", "spec.ingress.statusAddress"),
+        ("gateway: {controllerName: a b}", "spec.gateway.controllerName"),
+        ("gateway: {controllerName: contour}", "spec.gateway.controllerName"),
+        ("httpproxy: {rootNamespaces: [a, A]}", "spec.httpproxy.rootNamespaces[1]"),
+        ("rateLimitFilters: {redis: {address: 'a:0'}}", "spec.rateLimitFilters.redis.address"),
+        ("rateLimitFilters: {redis: {address: 'a:65536'}}", "spec.rateLimitFilters.redis.address"),
+        (
+            "extensions: [{name: a, hooks: {post: [Route]}, service: {host: a b}}]",
+            "spec.extensions[0].service.host",
+        ),
     ],
 )
 def test_a_value_that_makes_no_sense_is_told_with_its_path(spec: str, path: str) -> None:
     first = told(configured(spec, extension("s")))[0]
     assert first.startswith(f"SpecError/InvalidValue: {path}: ")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "debug: {address: localhost}, health: {address: '::'}, metrics: {address: 127.0.0.1}",
+        "envoy: {http: {address: '::'}, https: {address: 127.0.0.1}}",
+        "ingress: {statusAddress: ' 192.0.2.1,fd00::1, a.example ,'}",
+        "gateway: {controllerName: example.com/a}, rateLimitFilters: {redis: {address: 'a:06379'}}",
+        "extensions: [{name: a, hooks: {post: [Route]}, service: {host: My_ext.}}]",
+    ],
+)
+def test_addresses_and_names_that_can_be_are_taken(spec: str) -> None:
+    assert [it for it in told(configured(spec)) if "InvalidValue" in it] == []
 
 
 def test_what_is_said_of_clusters() -> None:
