@@ -24,7 +24,7 @@ from dag import (
     releases,
     tables,
 )
-from dag.configuration import publishing, reading, settings
+from dag.configuration import monitoring, publishing, reading, settings
 from dag.engine.view import Query, View, query
 from dag.fleetnames import DEFAULT_FLEET
 from dag.problems import Problem
@@ -49,6 +49,8 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[Problem]:
     yield from publishing.without_effect(spec, envoy)
     if view.ask(settings.chosen_configuration, ()) == found:
         yield from _unplaced(view, spec)
+        if view.read(tables.HOST_PORTS, ()) is None:
+            yield from monitoring.taken_in_pods(spec, envoy)
         for text in fleets.without_http3(view, DEFAULT_FLEET):
             yield problems.ignored_field(spec.at("envoy").at("listener").at("http3"), text)
         if _leaves_gateways_without_a_fleet(view, envoy):

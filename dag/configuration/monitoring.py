@@ -41,6 +41,40 @@ def monitors(
     return tuple(it for _, it in sorted(found.items()))
 
 
+def taken_in_pods(spec: Place, envoy: Envoy) -> Iterator[Problem]:
+    """Tells of ports that something else has in the pods of managed fleets and of our manifests. Of
+    several sites with one port only the first is told of: the others are errors, or share it."""
+    at = spec.at("envoy")
+    listeners = (("http", envoy.http), ("https", envoy.https))
+    found = [(at.at(name).at("port"), it.port, False) for name, it in listeners if it is not None]
+    for it in _sites(at, envoy):
+        if not isinstance(it, Problem):
+            place, site = it
+            found.append((_port(place, site), site.port, _is_as_in_bootstrap(site)))
+    seen: set[int] = set()
+    for place, port, is_same in found:
+        if port in _IN_PODS and port not in seen and not is_same:
+            text = f"in pods of managed fleets and of our manifests {port} is the port of "
+            yield problems.ignored_field(place, text + _IN_PODS[port])
+        seen.add(port or 0)
+
+
+_IN_PODS = {
+    USUAL_PORT: "/ready and the metrics, which the bootstrap opens",
+    8090: "the shutdown manager",
+}
+
+
+def _port(place: Place, site: nodes.Monitor) -> Place:
+    return place if site.pages == ("admin",) else place.at("port")
+
+
+def _is_as_in_bootstrap(site: nodes.Monitor) -> bool:
+    """Whether the listener of the bootstrap, which Envoy keeps, has the pages of a site."""
+    is_plain = site.tls is None and site.port == USUAL_PORT
+    return is_plain and {*site.pages} <= {"health", "metrics"}
+
+
 def _sites(at: Place, envoy: Envoy) -> Iterator[tuple[Place, nodes.Monitor] | Problem]:
     """The sites in the order of precedence: one that clashes with an earlier one is not served."""
     if (health := envoy.health) is not None:

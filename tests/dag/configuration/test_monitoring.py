@@ -2,8 +2,9 @@
 
 import pytest
 
-from dag import nodes
+from dag import nodes, tables
 from dag.configuration import settings
+from dag.ports import HostPorts
 from tests.dag.configuration.test_settings import configured, told
 
 TLS = nodes.MonitorTls("/c", "/k")
@@ -30,7 +31,7 @@ TLS = nodes.MonitorTls("/c", "/k")
 )
 def test_a_port_has_one_listener(envoy: str, monitors: tuple[nodes.Monitor, ...]) -> None:
     engine = configured(f"envoy: {{{envoy}}}")
-    assert not told(engine)
+    assert [it for it in told(engine) if not it.startswith("?")] == []
     found = engine.answer(settings.settings, ())
     assert found is not None
     assert found.monitors == monitors
@@ -59,3 +60,25 @@ def test_what_cannot_be_is_told_and_never_opened_in_the_clear_instead(
     found = engine.answer(settings.settings, ())
     assert found is not None
     assert [it.pages for it in found.monitors] == ([("health",)] if is_open else [])
+
+
+@pytest.mark.parametrize(
+    ("envoy", "path"),
+    [
+        ("health: {}, metrics: {port: 8002}", ""),
+        ("http: {port: 8002}", "spec.envoy.http.port: in pods"),
+        ("https: {port: 8090}", "spec.envoy.https.port: in pods"),
+        ("health: {port: 8090}", "spec.envoy.health.port: in pods"),
+        ("omEnforcedHealth: {port: 8002}", "spec.envoy.omEnforcedHealth.port: in pods"),
+        ("network: {adminPort: 8002}", "spec.envoy.network.adminPort: in pods"),
+        ("network: {adminPort: 9001}", ""),
+        ("metrics: {tls: {certFile: /c, keyFile: /k}}", "spec.envoy.metrics.port: in pods"),
+    ],
+)
+def test_a_port_that_something_else_has_beside_envoy_is_told(envoy: str, path: str) -> None:
+    engine = configured(f"envoy: {{{envoy}}}")
+    wanted = [f"?SpecError/IgnoredField: {path}"] if path else []
+    assert [it[: len(wanted[0])] if wanted else it for it in told(engine)] == wanted
+    engine.write(tables.HOST_PORTS, (), HostPorts("127.0.0.1"))
+    engine.settle()
+    assert not told(engine)
