@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 import click
 
 from contour.cli import options
+from contour.cli.addresses import HOST, IP
 from contour.cli.names import NAMESPACE, SERVICE
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class _Limits(TypedDict):
 @click.command()
 @click.argument("path", type=click.Path(), default="-")
 @click.option(
-    "--xds-address", default="127.0.0.1", show_default=True,
+    "--xds-address", type=HOST, default="127.0.0.1", show_default=True,
     help="IP address or DNS name of the xDS server; in a cluster, that of its Service.",
 )  # fmt: skip
 @click.option(
@@ -111,7 +112,7 @@ class _Limits(TypedDict):
     "where Envoy runs. Envoy then reloads renewed certificates without a restart.",
 )  # fmt: skip
 @click.option(
-    "--stats-address", default="0.0.0.0", show_default=True,
+    "--stats-address", type=IP, default="0.0.0.0", show_default=True,
     help="IP address on which Envoy serves /ready and /stats/prometheus.",
 )  # fmt: skip
 @click.option(
@@ -265,7 +266,7 @@ def _address(context: click.Context, host: str, port: int, socket: str | None) -
         return None
     from contour import bootstrap as bootstraps
 
-    return str(bootstraps.SocketAddress(host.strip("[]"), port))
+    return str(bootstraps.SocketAddress(host, port))
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from contour.cli import addresses
+
 if TYPE_CHECKING:
     from contour.host import shutdown
 
@@ -21,7 +23,7 @@ def _options(command: Any) -> Any:
         (
             click.option(
                 "--admin-address", default="/admin/admin.sock", show_default=True,
-                metavar="PATH|HOST:PORT",
+                metavar="PATH|HOST:PORT", callback=addresses.path_or_site,
                 help="Unix socket or TCP address of Envoy's administration interface.",
             ),
             click.option(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import click
 
+from contour.cli.addresses import site
 from contour.controller import Controller
 from contour.envoy.hooks.questions import Question, Reply
 from contour.events import Batch
@@ -35,8 +36,11 @@ def addresses(written: tuple[str, ...]) -> Addresses:
     every = [address for name, _, address in pairs if not name]
     if len(every) > 1:
         raise click.UsageError("only one --extension may be without a name (NAME=ADDRESS)")
+    named = [name for name, _, _ in pairs if name]
+    if len(set(named)) < len(named):
+        raise click.UsageError("--extension gives the same name twice")
     for _, _, address in pairs:
-        if not address.startswith("unix:/") and not address.rpartition(":")[2].isdecimal():
+        if not address.startswith("unix:/") and site(address) is None:
             raise click.UsageError(f"{address!r} is neither HOST:PORT nor unix:/absolute/path")
     return Addresses({name: address for name, _, address in pairs if name}, "".join(every))
 

@@ -5,6 +5,7 @@ from pathlib import PurePath
 import click
 
 from contour.bootstrap import Pipe, SocketAddress, grpcclients
+from contour.cli.addresses import site
 from crds.meta import NamespacedName
 from dag import exports
 
@@ -57,10 +58,10 @@ def _peer(found: tuple[str, tuple[str, ...]]) -> tuple[str, Pipe | SocketAddress
     (address,) = given
     if address.startswith("unix:"):
         return name, Pipe(PurePath(address.removeprefix("unix:")))
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    tcp = site(address)
+    if tcp is None:
         raise click.UsageError(f"--authority {name}={address}: write HOST:PORT or unix:PATH")
-    return name, SocketAddress(host.strip("[]"), int(port))
+    return name, SocketAddress(tcp.host, tcp.port)
 
 
 def _authority(text: str) -> tuple[str, tuple[str, ...]]:

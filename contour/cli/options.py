@@ -77,10 +77,25 @@ def manifests(without: str) -> Callable[[C], C]:
     return added
 
 
+class ControllerName(click.ParamType[str]):
+    """The name of a controller, as GatewayClasses have it; an empty one is that of none."""
+
+    name = "text"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The same text."""
+        from dag.configuration import sites
+
+        if value and (why := sites.controller_refusal(value)):
+            self.fail(f"{value!r} {why}", param, ctx)
+        return value
+
+
 def controller_name(command: C) -> C:
     """`--controller-name`: which GatewayClasses are served."""
     return click.option(
-        "--controller-name", show_default="that of the ContourConfiguration, or Contour's",
+        "--controller-name", type=ControllerName(), metavar="DOMAIN/PATH",
+        show_default="that of the ContourConfiguration, or Contour's",
         help="Serve GatewayClasses with this `spec.controllerName`.",
     )(command)  # fmt: skip
 

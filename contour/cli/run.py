@@ -54,7 +54,8 @@ if TYPE_CHECKING:
     "needs its own.",
 )  # fmt: skip
 @click.option(
-    "--controller-name", show_default="that of the ContourConfiguration, or Contour's",
+    "--controller-name", type=options.ControllerName(), metavar="DOMAIN/PATH",
+    show_default="that of the ContourConfiguration, or Contour's",
     help="Serve GatewayClasses with this `spec.controllerName`.",
 )  # fmt: skip
 @click.option(

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import NamedTuple, TypedDict
 
 from contour.answers.explained import Explained, ShownListener
+from contour.cli import addresses
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import MARK
 
@@ -54,10 +55,10 @@ class _Answer(NamedTuple):
 
 def address(text: str) -> Address:
     """`HOST:PORT`, with an address of IPv6 in brackets. Raises ValueError."""
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 65536:
+    found = addresses.site(text)
+    if found is None:
         raise ValueError(f"{text!r} is no HOST:PORT")
-    return Address(host.removeprefix("[").removesuffix("]"), int(port))
+    return Address(*found)
 
 
 def local(listener: ShownListener) -> Address:

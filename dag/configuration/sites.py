@@ -44,7 +44,7 @@ def _values(at: Place, spec: ContourConfigurationSpec) -> Iterator[_Value]:
             yield _Value(place, it.strip(), _status_refusal)
     if spec.gateway is not None:
         place = at.at("gateway").at("controllerName")
-        yield _Value(place, spec.gateway.controller_name, _controller_refusal)
+        yield _Value(place, spec.gateway.controller_name, controller_refusal)
     for index, it in enumerate(spec.httpproxy.root_namespaces if spec.httpproxy else ()):
         yield _Value(at.at("httpproxy").at("rootNamespaces", index), it, _name_refusal)
     if spec.rate_limit_filters is not None and spec.rate_limit_filters.redis is not None:
@@ -78,8 +78,9 @@ def _status_refusal(text: str) -> str | None:
     return None if is_host else "is no IP address and no DNS name in lower case"
 
 
-def _controller_refusal(text: str) -> str | None:
-    """GatewayClasses have no other controller names (Gateway API, "GatewayController")."""
+def controller_refusal(text: str) -> str | None:
+    """Why GatewayClasses cannot name this controller (Gateway API, "GatewayController"), as the
+    end of a sentence; None if they can."""
     is_one = len(text) <= 253 and re.fullmatch(CONTROLLER_NAME, text)
     return None if is_one else "is no name of a controller, such as example.com/gateways"
 
