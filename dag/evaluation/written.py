@@ -4,10 +4,12 @@ For `contour explain` and the dashboard.
 """
 
 import ipaddress
+import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from dag.evaluation.requests import Request
+from dag.values import headers as header_values
 
 
 def request(
@@ -26,6 +28,9 @@ def request(
     `headers` are written `name: value`; `host` among them replaces the host of the URL.
     `server_name` is what the TLS client asks for: the host of the URL if None, none if empty.
     """
+    url = url.strip()
+    if _NOT_IN_URLS.search(url):
+        raise ValueError(f"{url!r} is no URL: it has a space or another character to be encoded")
     try:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         port = parts.port
@@ -58,6 +63,8 @@ def request(
     )
 
 
+_NOT_IN_URLS = re.compile(r"[\x00-\x20\x7f]")
+"""White space, which `urlsplit` would leave out in part, and control characters."""
 _SECURE = frozenset({"https", "grpcs"})
 _SCHEMES = frozenset({"http", "grpc", "tcp", *_SECURE})
 _GRPC = (("content-type", "application/grpc"),)
@@ -73,6 +80,9 @@ def _header(line: str) -> tuple[str, str]:
     name, colon, value = line.partition(":")
     if not colon or not name.strip():
         raise ValueError(f"{line!r} is no header, such as `x-user: 7`")
+    refusal = header_values.name_refusal(name.strip()) or header_values.value_refusal(value)
+    if refusal:
+        raise ValueError(f"{line!r} {refusal}")
     return name.strip().lower(), value.strip()
 
 

@@ -287,6 +287,23 @@ def test_machines_get_the_same() -> None:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("http://a.example", "-H", "no name: 7"), "'no name: 7' is not a valid header name"),
+        (("http://a.example", "-H", "a: b\nc: d"), "holds a line break or NUL"),
+        (("http://a.example/a b",), "'http://a.example/a b' is no URL"),
+        (("http://a.example/a\nb",), "'http://a.example/a\\nb' is no URL"),
+        (("http://no host/",), "'http://no host/' is no URL"),
+    ],
+)
+def test_requests_that_no_client_can_send_are_refused(
+    arguments: tuple[str, ...], told: str
+) -> None:
+    result = explain(*arguments)
+    assert (result.exit_code, told in result.stderr) == (2, True), result.output
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ("ftp://shop.example.com",),
