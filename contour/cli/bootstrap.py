@@ -10,6 +10,7 @@ import click
 from contour.cli import options
 from contour.cli.addresses import HOST, IP
 from contour.cli.names import NAMESPACE, SERVICE
+from contour.cli.numbers import LONG
 
 if TYPE_CHECKING:
     from contour import bootstrap as bootstraps
@@ -124,12 +125,12 @@ class _Limits(TypedDict):
     help="Serve /ready only on --stats-port. Use it if metrics are served on another port.",
 )  # fmt: skip
 @click.option(
-    "--overload-max-heap", type=click.IntRange(0), default=0, show_default=True,
+    "--overload-max-heap", type=LONG, default=0, show_default=True,
     help="Heap size in bytes near which Envoy sheds requests; 0 sets no limit. Set it below the "
     "memory limit of the container.",
 )  # fmt: skip
 @click.option(
-    "--overload-downstream-max-conn", type=click.IntRange(0), default=0, show_default=True,
+    "--overload-downstream-max-conn", type=LONG, default=0, show_default=True,
     help="Number of client connections above which Envoy refuses new ones; 0 means 50,000.",
 )  # fmt: skip
 @click.option(

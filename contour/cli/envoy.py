@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from contour.cli import addresses
+from contour.cli.numbers import LONG, SECONDS
 
 if TYPE_CHECKING:
     from contour.host import shutdown
@@ -27,24 +28,24 @@ def _options(command: Any) -> Any:
                 help="Unix socket or TCP address of Envoy's administration interface.",
             ),
             click.option(
-                "--drain-delay", type=click.FloatRange(0), default=5, show_default=True,
+                "--drain-delay", type=SECONDS, default=5, show_default=True,
                 metavar="SECONDS",
                 help="Time in seconds for which Envoy still accepts connections after its health "
                 "checks begin to fail. Raise it if load balancers notice later.",
             ),
             click.option(
-                "--idle-grace", type=click.FloatRange(0), default=5, show_default=True,
+                "--idle-grace", type=SECONDS, default=5, show_default=True,
                 metavar="SECONDS",
                 help="Open connections count as idle after this time in seconds without an active "
                 "request or TCP stream.",
             ),
             click.option(
-                "--min-open-connections", type=click.IntRange(0), default=0, show_default=True,
+                "--min-open-connections", type=LONG, default=0, show_default=True,
                 help="Stop waiting when no request or TCP stream is active and at most this many "
                 "connections are open.",
             ),
             click.option(
-                "--drain-timeout", type=click.FloatRange(0), default=280, show_default=True,
+                "--drain-timeout", type=SECONDS, default=280, show_default=True,
                 metavar="SECONDS",
                 help="Maximum time in seconds for everything; open requests and TCP streams are "
                 "cut then. Keep it below the pod's terminationGracePeriodSeconds.",

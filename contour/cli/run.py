@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from contour.cli import importing, options
+from contour.cli.numbers import POSITIVE, SECONDS
 from crds.draining import DRAIN_SECONDS
 
 if TYPE_CHECKING:
@@ -65,17 +66,17 @@ if TYPE_CHECKING:
     "`spec.envoy.bootstrap`, which it replaces.",
 )  # fmt: skip
 @click.option(
-    "--concurrency", type=click.IntRange(1), show_default="one per CPU core",
+    "--concurrency", type=POSITIVE, show_default="one per CPU core",
     help="Number of Envoy's worker threads. Lower it on a shared machine.",
 )  # fmt: skip
 @click.option(
-    "--drain-time", "drain", type=click.FloatRange(0), default=30, show_default=True,
+    "--drain-time", "drain", type=SECONDS, default=30, show_default=True,
     metavar="SECONDS",
     help="Time in seconds that open requests and TCP streams have to finish when this command "
     "ends.",
 )  # fmt: skip
 @click.option(
-    "--listener-drain-time", "replaced", type=click.IntRange(1), default=DRAIN_SECONDS,
+    "--listener-drain-time", "replaced", type=POSITIVE, default=DRAIN_SECONDS,
     show_default=True, metavar="SECONDS",
     help="Minimum time in seconds that open connections last after a change of their listener or "
     "TLS settings. Envoy keeps the old settings in memory for about that time.",

@@ -7,6 +7,7 @@ import click
 
 from contour.cli import importing, options
 from contour.cli.names import NAMESPACE, OBJECT, SERVICE, SUFFIX
+from contour.cli.numbers import COUNT
 from provisioning import names
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ class Seconds(click.ParamType[float]):
 
 
 _PORT = click.IntRange(1, 65535)
-_COUNT = click.IntRange(0)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -97,12 +97,12 @@ class _Serve(click.Command):
     "gRPC's default of two minutes.",
 )  # fmt: skip
 @click.option(
-    "--xds-streams-per-connection", type=_COUNT, default=1024,
+    "--xds-streams-per-connection", type=COUNT, default=1024,
     help="Maximum number of xDS streams per connection; more wait at the client. An Envoy needs "
     "one. 0 means no limit.",
 )  # fmt: skip
 @click.option(
-    "--xds-streams-per-address", type=_COUNT, default=2048,
+    "--xds-streams-per-address", type=COUNT, default=2048,
     help="Maximum number of xDS streams per client IP address; more are refused. Raise it if more "
     "Envoys than that connect from one address. 0 means no limit.",
 )  # fmt: skip
