@@ -51,6 +51,7 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[Problem]:
         yield from _unplaced(view, spec)
         if view.read(tables.HOST_PORTS, ()) is None:
             yield from monitoring.taken_in_pods(spec, envoy)
+            yield from _bound_twice(view, spec)
         for text in fleets.without_http3(view, DEFAULT_FLEET):
             yield problems.ignored_field(spec.at("envoy").at("listener").at("http3"), text)
         if _leaves_gateways_without_a_fleet(view, envoy):
@@ -87,6 +88,13 @@ def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Itera
     for field in unserved(found):
         if field.guards:
             yield problems.unsupported_guard(spec._replace(path=field.path))
+
+
+def _bound_twice(view: View, spec: Place) -> Iterator[Problem]:
+    bound = view.ask(settings.ports, ())
+    if bound.http_bind == bound.https_bind:
+        text = f"{bound.https_bind} is the port of plain HTTP already, so another one is bound"
+        yield problems.ignored_field(spec.at("envoy").at("https").at("port"), text)
 
 
 _PROTOCOLS: tuple[nodes.Protocol, ...] = ("HTTP", "HTTPS")

@@ -72,6 +72,8 @@ def test_what_cannot_be_is_told_and_never_opened_in_the_clear_instead(
         ("omEnforcedHealth: {port: 8002}", "spec.envoy.omEnforcedHealth.port: in pods"),
         ("network: {adminPort: 8002}", "spec.envoy.network.adminPort: in pods"),
         ("network: {adminPort: 9001}", ""),
+        ("https: {port: 8080}", "spec.envoy.https.port: 8080 is the port of plain HTTP"),
+        ("http: {port: 8443}", "spec.envoy.https.port: 8443 is the port of plain HTTP"),
         ("metrics: {tls: {certFile: /c, keyFile: /k}}", "spec.envoy.metrics.port: in pods"),
     ],
 )
