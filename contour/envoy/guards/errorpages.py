@@ -2,13 +2,19 @@
 
 Each page is an entry in a list of matchers for the status code, the headers and who answered; the
 first match is used. Bodies are literal, except for operators that the rules have parsed.
+
+Envoy makes a new answer, without the headers of the replaced one, and no filter sees it. So a
+second filter records those that a page must keep; responses pass filters backwards, so it comes
+after the pages in the place.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from cel.expr import syntax_pb2
+from envoy.config.core.v3 import base_pb2
 from envoy.extensions.filters.http.custom_response.v3 import custom_response_pb2 as pb
+from envoy.extensions.filters.http.header_to_metadata.v3 import header_to_metadata_pb2 as noting_pb
 from envoy.extensions.http.custom_response.local_response_policy.v3 import (
     local_response_policy_pb2 as local_pb,
 )
@@ -24,7 +30,21 @@ from dag import nodes
 NAME = "contour.error_pages"
 """The place of the filter. Envoy calls the filter unfinished, so it runs only where it is used."""
 
+KEPT: Mapping[str, frozenset[int]] = {
+    "access-control-allow-credentials": frozenset(),
+    "access-control-allow-origin": frozenset(),
+    "access-control-expose-headers": frozenset(),
+    "allow": frozenset({405}),
+    "retry-after": frozenset({413, 429, 503}),
+    "vary": frozenset(),
+    "www-authenticate": frozenset({401}),
+}
+"""The headers of a replaced answer that its page keeps, each with the statuses to which it belongs;
+none if it belongs to any. A page of another status hides them, as it hides the status."""
+
 _FILTER = "envoy.filters.http.custom_response"
+_NOTING = "envoy.filters.http.header_to_metadata"
+_PLACE = "contour.error_pages"
 _POLICY = "envoy.extensions.http.custom_response.local_response_policy"
 
 Predicate = matcher_pb2.Matcher.MatcherList.Predicate
@@ -36,7 +56,7 @@ def policy(pages: Iterable[nodes.ErrorPage]) -> Message:
     found = result.custom_response_matcher.matcher_list.matchers
     for page in pages:
         _write_page(found.add(), page)
-    return places.filled(_FILTER, result)
+    return places.filled_with([(_FILTER, result), (_NOTING, _noting())])
 
 
 def _write_page(
@@ -117,11 +137,31 @@ def _response(page: nodes.ErrorPage) -> local_pb.LocalResponsePolicy:
     if page.status is not None:
         result.status_code.value = page.status
     added = result.response_headers_to_add
+    added.extend(_kept(page.status))
     if page.content_type:
         added.append(headers.overwriting("content-type", page.content_type))
     if page.changes is not None:
         added.extend(headers.options(page.changes))
     return result
+
+
+def _noting() -> noting_pb.Config:
+    """Records the headers of answers that pages may keep."""
+    result = noting_pb.Config()
+    for name in KEPT:
+        rule = result.response_rules.add(header=name).on_header_present
+        rule.metadata_namespace, rule.key = _PLACE, name
+    return result
+
+
+def _kept(status: int | None) -> Iterator[base_pb2.HeaderValueOption]:
+    """The headers of the replaced answer that a page with this status has."""
+    for name, statuses in KEPT.items():
+        if status is None or not statuses or status in statuses:
+            value = nodes.Format((nodes.Operator("DYNAMIC_METADATA", f"{_PLACE}:{name}"),))
+            option = headers.overwriting(name, value)
+            option.keep_empty_value = False
+            yield option
 
 
 def _codes(page: nodes.ErrorPage) -> str:

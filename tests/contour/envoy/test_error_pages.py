@@ -1,0 +1,68 @@
+"""Error pages as Envoy's filter gets them."""
+
+import pytest
+from envoy.extensions.common.matching.v3 import extension_matcher_pb2 as matching_pb
+from envoy.extensions.filters.http.composite.v3 import composite_pb2
+from envoy.extensions.filters.http.custom_response.v3 import custom_response_pb2 as pb
+from envoy.extensions.filters.http.header_to_metadata.v3 import header_to_metadata_pb2 as noting_pb
+from envoy.extensions.http.custom_response.local_response_policy.v3 import (
+    local_response_policy_pb2 as local_pb,
+)
+
+from contour.envoy.guards import errorpages
+from dag import nodes
+
+ERRORS = ((400, 600),)
+OF_ORIGINS = {
+    "access-control-allow-credentials",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
+    "vary",
+}
+OF_STATUSES = {"allow", "retry-after", "www-authenticate"}
+
+
+def _filters(*pages: nodes.ErrorPage) -> tuple[pb.CustomResponse, noting_pb.Config]:
+    """The filter with the pages, and the one that records headers for them."""
+    place, action = matching_pb.ExtensionWithMatcherPerRoute(), composite_pb2.ExecuteFilterAction()
+    found, noting = pb.CustomResponse(), noting_pb.Config()
+    place.MergeFromString(errorpages.policy(pages).SerializeToString())
+    place.xds_matcher.on_no_match.action.typed_config.Unpack(action)
+    chain = [it.typed_config for it in action.filter_chain.typed_config]
+    assert [it.Unpack(to) for it, to in zip(chain, (found, noting), strict=True)] == [True, True]
+    return found, noting
+
+
+def _answer(page: nodes.ErrorPage) -> local_pb.LocalResponsePolicy:
+    (found,) = _filters(page)[0].custom_response_matcher.matcher_list.matchers
+    result = local_pb.LocalResponsePolicy()
+    found.on_match.action.typed_config.Unpack(result)
+    return result
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (None, OF_ORIGINS | OF_STATUSES),
+        (401, {*OF_ORIGINS, "www-authenticate"}),
+        (405, {*OF_ORIGINS, "allow"}),
+        (503, {*OF_ORIGINS, "retry-after"}),
+        (404, OF_ORIGINS),
+        (302, OF_ORIGINS),
+    ],
+)
+def test_a_page_keeps_what_belongs_to_its_status(status: int | None, expected: set[str]) -> None:
+    added = _answer(nodes.ErrorPage(ERRORS, status=status)).response_headers_to_add
+    kept = [it.header.key for it in added if not it.keep_empty_value]
+    assert (len(kept), set(kept)) == (len(expected), expected)
+
+
+def test_what_pages_keep_is_recorded_and_their_own_headers_come_after_it() -> None:
+    own = nodes.HeaderPolicy(set=(("vary", "a"),))
+    noting = _filters(nodes.ErrorPage(ERRORS))[1]
+    assert {it.header for it in noting.response_rules} == OF_ORIGINS | OF_STATUSES
+    added = _answer(nodes.ErrorPage(ERRORS, changes=own)).response_headers_to_add
+    assert [it.header.value for it in added if it.header.key == "vary"] == [
+        "%DYNAMIC_METADATA(contour.error_pages:vary)%",
+        "a",
+    ]

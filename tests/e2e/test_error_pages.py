@@ -1,0 +1,166 @@
+"""What pages in place of answers have of these answers, with `contour run`."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from tests.dag.gateway.manifests import gateway, gateway_class
+from tests.e2e import peers
+from tests.e2e.standalone import Standalone, standalone
+
+pytestmark = pytest.mark.envoy
+
+_GIVEN = (
+    gateway_class()
+    + gateway("web")
+    + """
+---
+apiVersion: projectcontour.io/v1alpha1
+kind: ContourConfiguration
+metadata: {name: contour, namespace: projectcontour}
+spec:
+  gateway: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+spec: {ports: [{name: http, port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: s, labels: {kubernetes.io/service-name: s}}
+addressType: IPv4
+ports: [{name: http, port: $plain}]
+endpoints: [{addresses: [127.0.0.1]}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: users}
+stringData: {.htpasswd: "me:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {name: login}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: login}]
+  basicAuth: {users: {name: users}}
+  cors: {allowOrigins: ['https://friend.test'], allowCredentials: true, exposeHeaders: [x-b]}
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: proxy}
+spec:
+  virtualhost:
+    fqdn: proxy.example.com
+    corsPolicy: {allowOrigin: ['https://friend.test'], allowMethods: [GET]}
+  routes:
+  - services: [{name: s, port: 80}]
+    errorPages: [{statuses: [{start: 400, end: 600}], body: page}]
+"""
+)
+_ROUTE = """---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: NAME}
+spec:
+  parentRefs: [{name: web}]
+  hostnames: [NAME.example.com]
+  rules: [{backendRefs: [{name: s, port: 80}]}]
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: BackendTrafficPolicy
+metadata: {name: NAME}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: NAME}]
+  responseOverride: [{match: {statusCodes: [{type: Range, range: {start: 400, end: 599}}]}, MORE}]
+"""
+_PAGE = "response: {body: {inline: page}}"
+_ROUTES = {
+    "login": _PAGE,
+    "plain": _PAGE,
+    "hidden": "response: {statusCode: 404, body: {inline: page}}",
+}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers `/STATUS` with this status and the headers that belong to it."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self.send_response(int(self.path.partition("?")[0].strip("/") or 200))
+        for name, value in (
+            ("content-length", "1"),
+            ("www-authenticate", 'Basic realm="a"'),
+            ("www-authenticate", 'Bearer realm="100%"'),
+            ("vary", "cookie"),
+            ("x-own", "a"),
+        ):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b"x")
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name)
+        """Says nothing."""
+
+
+@pytest.fixture(scope="module", name="pages")
+def _pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
+    made = [_ROUTE.replace("MORE", it).replace("NAME", name) for name, it in _ROUTES.items()]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    with contextlib.ExitStack() as stack:
+        port = stack.enter_context(peers.served(server))
+        files = {"given.yaml": _GIVEN, "routes.yaml": "".join(made)}
+        folder = tmp_path_factory.mktemp("pages")
+        found = stack.enter_context(standalone(folder, files, {"plain": port}))
+        found.until_status("http://login.example.com/", 401)
+        for name in ("plain", "hidden", "proxy"):
+            found.until_status(f"http://{name}.example.com/", 200)
+        yield found
+
+
+_ASKED = {"www-authenticate": 'Basic realm="http://login.example.com/"'}
+_OPEN = {
+    "access-control-allow-origin": "https://friend.test",
+    "access-control-allow-credentials": "true",
+    "access-control-expose-headers": "x-b",
+}
+_NEITHER = dict.fromkeys((*_ASKED, *_OPEN, "x-own"), "")
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "origin", "status", "expected"),
+    [
+        ("login", "/", "", 401, _ASKED),
+        ("login", "/", "https://friend.test", 401, {**_ASKED, **_OPEN}),
+        ("login", "/", "https://foe.test", 401, _ASKED),
+        (
+            "plain",
+            "/401",
+            "https://friend.test",
+            401,
+            {"www-authenticate": 'Basic realm="a",Bearer realm="100%"', "vary": "cookie"},
+        ),
+        ("hidden", "/401", "", 404, {"vary": "cookie"}),
+        (
+            "proxy",
+            "/404",
+            "https://friend.test",
+            404,
+            {
+                "access-control-allow-origin": "https://friend.test",
+                "www-authenticate": 'Basic realm="a",Bearer realm="100%"',
+            },
+        ),
+    ],
+)
+def test_a_page_keeps_what_clients_need(
+    pages: Standalone, name: str, path: str, origin: str, status: int, expected: Mapping[str, str]
+) -> None:
+    sent = {"origin": origin} if origin else {}
+    found = pages.ask(f"http://{name}.example.com{path}", headers=sent)
+    assert (found.status, found.body) == (status, b"page")
+    wanted = {**_NEITHER, **expected}
+    assert {it: found.headers.get(it, "") for it in wanted} == wanted
