@@ -8,6 +8,7 @@ is stricter or its users rely on it.
 from collections.abc import Iterable
 from typing import TypeAlias
 
+from envoy.config.accesslog.v3 import accesslog_pb2
 from envoy.config.core.v3 import protocol_pb2
 from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as pb,
@@ -18,6 +19,7 @@ from contour.envoy import encoding, logs, shards
 from contour.envoy import filters as http_filters
 from contour.envoy.policy import Downstream
 from dag import nodes
+from dag.values import statuses
 
 _STREAMS = 100
 _HEADERS = 256
@@ -110,6 +112,7 @@ def _hardened(listener: str, policy: Downstream, filters: Iterable[pb.HttpFilter
     _write_http2(result.http2_protocol_options, policy.edge)
     _write_timeouts(result, policy)
     _write_edge(result, policy)
+    _write_local_replies(result.local_reply_config)
     return result
 
 
@@ -140,6 +143,18 @@ def _write_edge(target: Pb, policy: Downstream) -> None:
     if edge.tracing is not None:
         cluster = policy.names[edge.tracing.cluster]
         target.tracing.CopyFrom(logs.tracing(edge.tracing, cluster))
+
+
+def _write_local_replies(target: pb.LocalReplyConfig) -> None:
+    """Takes the body of Envoy's own answers with a status that has none. Envoy would send it, and
+    clients would take it for the next response on the connection (RFC 9112, section 6.3)."""
+    mapper = target.mappers.add()
+    mapper.body.inline_string = ""
+    for status in sorted(statuses.BODILESS):
+        comparison = mapper.filter.or_filter.filters.add().status_code_filter.comparison
+        comparison.op = accesslog_pb2.ComparisonFilter.EQ
+        comparison.value.default_value = status
+        comparison.value.runtime_key = f"contour.answers.without_body.{status}"
 
 
 def _codec(policy: Downstream) -> Pb.CodecType.ValueType:

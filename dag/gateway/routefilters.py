@@ -23,7 +23,7 @@ from dag.gateway.resolving import Reference
 from dag.problems import Problem, Refused
 from dag.problems import gateway as problems
 from dag.problems.places import Findings, Place
-from dag.values import cookies, headers, substitutions
+from dag.values import cookies, headers, statuses, substitutions
 
 KIND = injections.KIND
 OK = 200
@@ -220,7 +220,7 @@ def _meaning(view: View, written: crd.HTTPRouteFilter, place: Place) -> Meaning:
     if spec.direct_response is not None:
         at = place.at("directResponse")
         answered = _answer(view, spec.direct_response, at)
-        made = replace(made, respond=answered, told=(*made.told, *_unremoved(spec, at)))
+        made = replace(made, respond=answered, told=(*made.told, *_idle(spec, at)))
     if spec.credential_injection is not None:
         at = place.at("credentialInjection")
         made = replace(made, injection=injections.injection(view, spec.credential_injection, at))
@@ -294,13 +294,20 @@ def _answer(view: View, written: crd.DirectResponse, at: Place) -> nodes.Respond
     if status not in STATUSES:
         raise _refused(at.at("statusCode"), f"{status} is not from 200 to 599")
     body = answerbodies.body(view, written.body, at.at("body"), _refused)
+    if statuses.body_refusal(status):
+        body = ""
     return nodes.Respond(status, body, _changes(written, at))
 
 
-def _unremoved(spec: crd.HTTPRouteFilterSpec, at: Place) -> Iterator[str]:
-    """A remark if headers are to be removed: Envoy adds its own to an answer only after that."""
+def _idle(spec: crd.HTTPRouteFilterSpec, at: Place) -> Iterator[str]:
+    """Remarks on what of an answer has no effect. Headers cannot be removed, since Envoy adds its
+    own to an answer only after that."""
     written = spec.direct_response
-    if written is not None and written.header is not None and written.header.remove:
+    if written is None:
+        return
+    if written.body is not None and (why := statuses.body_refusal(written.status_code)):
+        yield f"{at.at('body').path}: has no effect: {why}"
+    if written.header is not None and written.header.remove:
         yield f"{at.at('header').at('remove').path}: has no effect: no backend has set a header"
 
 

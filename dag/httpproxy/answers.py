@@ -7,8 +7,8 @@ from crds import answers as crd
 from dag import nodes
 from dag.problems import Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place
-from dag.values import headers
+from dag.problems.places import Findings, Place
+from dag.values import headers, statuses
 
 MAX_BODY = 4096
 """Bytes; Envoy refuses a whole RouteConfiguration for a longer one."""
@@ -39,10 +39,20 @@ def redirect(
     )
 
 
-def response(place: Place, policy: crd.HTTPDirectResponsePolicy) -> nodes.Respond:
+def response(place: Place, policy: crd.HTTPDirectResponsePolicy) -> Findings[nodes.Respond]:
     """The direct response of a route."""
     size = len(policy.body.encode())
     if size > MAX_BODY:
         text = f"has {size} bytes, more than {MAX_BODY}"
         raise Refused(problems.response_not_valid(place.at("body"), text))
-    return nodes.Respond(policy.status_code, policy.body)
+    body = yield from sent(place.at("body"), policy.status_code, policy.body)
+    return nodes.Respond(policy.status_code, body)
+
+
+def sent(place: Place, status: int | None, body: str) -> Findings[str]:
+    """The body that clients get of an answer: none with some statuses."""
+    why = statuses.body_refusal(status)
+    if not body or why is None:
+        return body
+    yield problems.ignored_field(place, f"has no effect: {why}")
+    return ""

@@ -5,21 +5,28 @@ They replace errors of Envoy and of Services alike. Source: Envoy, "Custom respo
 
 from crds import errorpages as crd
 from dag import nodes
+from dag.httpproxy import answers
 from dag.problems import Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place
+from dag.problems.places import Findings, Place
 from dag.values import headers
 
 MAX_BODY = 4096
 """Bytes; Envoy refuses a longer one."""
 
 
-def pages(place: Place, written: tuple[crd.ErrorPage, ...]) -> tuple[nodes.ErrorPage, ...] | None:
+def pages(
+    place: Place, written: tuple[crd.ErrorPage, ...]
+) -> Findings[tuple[nodes.ErrorPage, ...] | None]:
     """The pages of a host or route; Refused if there can be none."""
-    return tuple(_page(place.at("errorPages", n), it) for n, it in enumerate(written)) or None
+    made: list[nodes.ErrorPage] = []
+    for number, it in enumerate(written):
+        page = yield from _page(place.at("errorPages", number), it)
+        made.append(page)
+    return tuple(made) or None
 
 
-def _page(place: Place, written: crd.ErrorPage) -> nodes.ErrorPage:
+def _page(place: Place, written: crd.ErrorPage) -> Findings[nodes.ErrorPage]:
     if len(written.body.encode()) > MAX_BODY:
         text = f"has more than {MAX_BODY} bytes"
         raise Refused(problems.error_page_not_valid(place.at("body"), text))
@@ -30,4 +37,5 @@ def _page(place: Place, written: crd.ErrorPage) -> nodes.ErrorPage:
             text = "start must be less than end"
             raise Refused(problems.error_page_not_valid(place.at("statuses"), text))
     ranges = tuple((it.start, it.end) for it in written.statuses)
-    return nodes.ErrorPage(ranges, written.body, written.content_type, written.status_code)
+    body = yield from answers.sent(place.at("body"), written.status_code, written.body)
+    return nodes.ErrorPage(ranges, body, written.content_type, written.status_code)

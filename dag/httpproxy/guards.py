@@ -59,22 +59,23 @@ def _of_host(
 ) -> Findings[HostGuards]:
     limits, at = host.rate_limit_policy, place.at("rateLimitPolicy")
     authority = yield from _authority(view, place, host)
-    pages = yield from _pages(place.at("corsPolicy"), host)
+    origins = yield from _origins(place.at("corsPolicy"), host)
+    pages = yield from errorpages.pages(place, host.error_pages)
     policies = nodes.Policies(
-        cors=pages,
+        cors=origins,
         ip_filter=ipfilters.ip_filter(place, host.ip_allow_policy, host.ip_deny_policy),
         jwt=jwt.of_host(providers),
         authorization=_asked(authority),
         local_rate_limit=ratelimits.local(at, limits),
         rate_limits=_descriptors(view, at, host),
         body_limit=host.max_request_bytes,
-        error_pages=errorpages.pages(place, host.error_pages),
+        error_pages=pages,
     )
     is_exempt = _opts_out(host) or _names_own(host)
     return HostGuards(_or_none(policies), authority, providers, is_exempt=is_exempt)
 
 
-def _pages(at: Place, host: virtualhost.VirtualHost) -> Findings[nodes.Cors | None]:
+def _origins(at: Place, host: virtualhost.VirtualHost) -> Findings[nodes.Cors | None]:
     if host.cors_policy is None:
         return None
     found = cors.cors(at, host.cors_policy)
@@ -98,6 +99,7 @@ def of_route(
         _check_counted(view, at)
         yield from _uncounted(view, at, has_services=bool(route.services))
     yield from _check_asked(view, place.at("authPolicy"), route.auth_policy, host)
+    pages = yield from errorpages.pages(place, route.error_pages)
     policies = nodes.Policies(
         ip_filter=ipfilters.ip_filter(place, route.ip_allow_policy, route.ip_deny_policy),
         jwt=jwt.of_route(place, route.jwt_verification_policy, host.providers),
@@ -107,7 +109,7 @@ def of_route(
         local_rate_limit=ratelimits.local(at, limits),
         rate_limits=nodes.OFF if global_ and global_.disabled else rate_limits,
         body_limit=route.max_request_bytes,
-        error_pages=errorpages.pages(place, route.error_pages),
+        error_pages=pages,
     )
     return _or_none(policies)
 

@@ -95,5 +95,5 @@ def _action(
     if redirect is not None:
         return answers.redirect(place.at("requestRedirectPolicy"), redirect, match)
     if response is not None:
-        return answers.response(place.at("directResponsePolicy"), response)
+        return (yield from answers.response(place.at("directResponsePolicy"), response))
     return (yield from forwarding.forward(view, place, route, match))

@@ -1,6 +1,7 @@
 """What pages in place of answers have of these answers, with `contour run`."""
 
 import contextlib
+import socket
 from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -58,6 +59,12 @@ spec:
   routes:
   - services: [{name: s, port: 80}]
     errorPages: [{statuses: [{start: 400, end: 600}], body: page}]
+  - conditions: [{prefix: /204}]
+    errorPages: [{statuses: [{start: 400, end: 600}], statusCode: 204, body: page}]
+    ipDenyPolicy: [{source: Peer, cidr: 127.0.0.0/8}]
+    services: [{name: s, port: 80}]
+  - conditions: [{prefix: /direct}]
+    directResponsePolicy: {statusCode: 304, body: direct}
 """
 )
 _ROUTE = """---
@@ -74,13 +81,22 @@ kind: BackendTrafficPolicy
 metadata: {name: NAME}
 spec:
   targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: NAME}]
-  responseOverride: [{match: {statusCodes: [{type: Range, range: {start: 400, end: 599}}]}, MORE}]
+  SPEC
 """
-_PAGE = "response: {body: {inline: page}}"
+
+
+def _replacing(rest: str) -> str:
+    match = "{statusCodes: [{type: Range, range: {start: 300, end: 599}}]}"
+    return f"responseOverride: [{{match: {match}, {rest}}}]"
+
+
+_PAGE = _replacing("response: {body: {inline: page}}")
 _ROUTES = {
     "login": _PAGE,
     "plain": _PAGE,
-    "hidden": "response: {statusCode: 404, body: {inline: page}}",
+    "hidden": _replacing("response: {statusCode: 404, body: {inline: page}}"),
+    "empty": _replacing("response: {statusCode: 204, body: {inline: page}}"),
+    "faulty": "faultInjection: {abort: {httpStatus: 204}}",
 }
 
 
@@ -90,9 +106,10 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        self.send_response(int(self.path.partition("?")[0].strip("/") or 200))
+        status = int(self.path.partition("?")[0].strip("/") or 200)
+        self.send_response(status)
         for name, value in (
-            ("content-length", "1"),
+            *(() if status == 304 else (("content-length", "1"),)),
             ("www-authenticate", 'Basic realm="a"'),
             ("www-authenticate", 'Bearer realm="100%"'),
             ("vary", "cookie"),
@@ -100,7 +117,10 @@ class _Handler(BaseHTTPRequestHandler):
         ):
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(b"x")
+        if status != 304:
+            self.wfile.write(b"x")
+
+    do_HEAD = do_GET  # noqa: N815 (its name)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (its name)
         """Says nothing."""
@@ -108,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module", name="pages")
 def _pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
-    made = [_ROUTE.replace("MORE", it).replace("NAME", name) for name, it in _ROUTES.items()]
+    made = [_ROUTE.replace("SPEC", it).replace("NAME", name) for name, it in _ROUTES.items()]
     server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     with contextlib.ExitStack() as stack:
         port = stack.enter_context(peers.served(server))
@@ -116,7 +136,7 @@ def _pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
         folder = tmp_path_factory.mktemp("pages")
         found = stack.enter_context(standalone(folder, files, {"plain": port}))
         found.until_status("http://login.example.com/", 401)
-        for name in ("plain", "hidden", "proxy"):
+        for name in ("plain", "hidden", "empty", "proxy"):
             found.until_status(f"http://{name}.example.com/", 200)
         yield found
 
@@ -164,3 +184,33 @@ def test_a_page_keeps_what_clients_need(
     assert (found.status, found.body) == (status, b"page")
     wanted = {**_NEITHER, **expected}
     assert {it: found.headers.get(it, "") for it in wanted} == wanted
+
+
+def _bytes(instance: Standalone, method: str, host: str, path: str) -> tuple[str, bytes]:
+    """The status line of an answer, and all that comes after its head."""
+    head = f"{method} {path} HTTP/1.1\r\nhost: {host}.example.com\r\nconnection: close\r\n\r\n"
+    address = "127.0.0.1", instance.ports["http"]
+    with contextlib.closing(socket.create_connection(address, timeout=10)) as connection:
+        connection.sendall(head.encode())
+        with connection.makefile("rb") as stream:
+            told, _, rest = stream.read().partition(b"\r\n\r\n")
+    return told.partition(b"\r\n")[0].decode(), rest
+
+
+@pytest.mark.parametrize(
+    ("method", "host", "path", "status"),
+    [
+        ("GET", "empty", "/404", 204),
+        ("GET", "plain", "/304", 304),
+        ("GET", "faulty", "/", 204),
+        ("GET", "proxy", "/204", 204),
+        ("GET", "proxy", "/direct", 304),
+        ("HEAD", "plain", "/404", 404),
+    ],
+)
+def test_no_answer_without_a_body_has_one(
+    pages: Standalone, method: str, host: str, path: str, status: int
+) -> None:
+    """What follows its head is the next response to a client that keeps the connection."""
+    told, rest = _bytes(pages, method, host, path)
+    assert (told.split()[1], rest) == (str(status), b"")

@@ -12,7 +12,7 @@ from dag.engine.view import View
 from dag.gateway import answerbodies
 from dag.problems import Refused, shared
 from dag.problems.places import Findings, Place
-from dag.values import headers, regexes
+from dag.values import headers, regexes, statuses
 
 
 def pages(
@@ -22,7 +22,8 @@ def pages(
     made: list[nodes.ErrorPage] = []
     for index, it in enumerate(found):
         try:
-            made.append(_page(view, it, own.at("responseOverride", index)))
+            page = yield from _page(view, it, own.at("responseOverride", index))
+            made.append(page)
         except Refused as refused:
             yield refused.problem
     return tuple(made) or None
@@ -32,7 +33,7 @@ def _refused(at: Place, why: str) -> Refused:
     return Refused(shared.no_effect(at, why))
 
 
-def _page(view: View, found: overrides.ResponseOverride, at: Place) -> nodes.ErrorPage:
+def _page(view: View, found: overrides.ResponseOverride, at: Place) -> Findings[nodes.ErrorPage]:
     ranges = tuple(_ranges(found.match.status_codes))
     conditions = tuple(_conditions(found.match.response_headers, at.at("match")))
     source = _SOURCES[found.source]
@@ -50,9 +51,13 @@ def _page(view: View, found: overrides.ResponseOverride, at: Place) -> nodes.Err
     content_type = response.content_type or "text/plain"
     if why := headers.value_refusal(content_type):
         raise _refused(at.at("contentType"), why)
+    body = answerbodies.body(view, response.body, at.at("body"), _refused)
+    if body and (why := statuses.body_refusal(response.status_code)):
+        yield complaints.policy_field_not_served(at.at("body"), why)
+        body = ""
     return nodes.ErrorPage(
         ranges,
-        answerbodies.body(view, response.body, at.at("body"), _refused),
+        body,
         content_type,
         response.status_code,
         conditions,

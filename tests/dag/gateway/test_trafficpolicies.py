@@ -542,6 +542,10 @@ def test_a_limit_that_cannot_be_kept_closes_the_route(spec: str) -> None:
             "redirect: {path: {type: ReplaceFullPath, replaceFullPath: a}}}]",
             "spec.responseOverride[0].redirect.path.replaceFullPath",
         ),
+        (
+            replacing("statusCode: 204, body: {inline: a}"),
+            "spec.responseOverride[0].response.body",
+        ),
     ],
 )
 def test_what_is_not_served_and_limits_nothing_is_told_and_left_out(spec: str, field: str) -> None:

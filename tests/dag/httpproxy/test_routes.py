@@ -98,6 +98,32 @@ def test_a_route_may_answer_by_itself(policy: str, expected: nodes.Action) -> No
     assert served(f"{{{policy}}}").action == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("{directResponsePolicy: {statusCode: 304, body: a}}", "directResponsePolicy.body"),
+        (
+            to(
+                "s1",
+                "errorPages: [{statuses: [{start: 404, end: 405}], statusCode: 304, body: a}]",
+            ),
+            "errorPages[0].body",
+        ),
+    ],
+)
+def test_an_answer_whose_status_has_no_body_gets_none(text: str, where: str) -> None:
+    engine = world(SERVICES + root("root", f"routes: [{text}]"))
+    found = engine.answer(hosts.virtual_host, nodes.HostKey(FLEET, "ingress_http", "a.com"))
+    assert found is not None
+    policies, action = found.routes[0].policies, found.routes[0].action
+    answer = action if policies is None else policies.error_pages
+    assert answer in (nodes.Respond(304), (nodes.ErrorPage(((404, 405),), status=304),))
+    assert messages(engine, "HTTPProxy", "root") == [
+        f"?SpecError/IgnoredField: spec.routes[0].{where}: has no effect: an answer with the "
+        "status 304 has no body"
+    ]
+
+
 def test_timeouts_know_a_default_and_no_limit() -> None:
     found = forwarded(to("s1", "timeoutPolicy: {response: 1m30s, idle: infinity}"))
     assert (found.timeout, found.idle_timeout) == (90.0, 0.0)
