@@ -29,6 +29,10 @@ def pages(
     return tuple(made) or None
 
 
+_FIRST_STATUS = 200
+"""The first status with which Envoy can answer; it refuses a virtual host for a lower one."""
+
+
 def _refused(at: Place, why: str) -> Refused:
     return Refused(shared.no_effect(at, why))
 
@@ -48,6 +52,8 @@ def _page(view: View, found: overrides.ResponseOverride, at: Place) -> Findings[
     if response is None:
         raise _refused(at, "it has neither a response nor a redirect")
     at = at.at("response")
+    if response.status_code is not None and response.status_code < _FIRST_STATUS:
+        raise _refused(at.at("statusCode"), f"{response.status_code} is not from 200 to 599")
     content_type = response.content_type or "text/plain"
     if why := headers.value_refusal(content_type):
         raise _refused(at.at("contentType"), why)

@@ -542,6 +542,7 @@ def test_a_limit_that_cannot_be_kept_closes_the_route(spec: str) -> None:
             "redirect: {path: {type: ReplaceFullPath, replaceFullPath: a}}}]",
             "spec.responseOverride[0].redirect.path.replaceFullPath",
         ),
+        (replacing("statusCode: 199"), "spec.responseOverride[0].response.statusCode"),
         (
             replacing("statusCode: 204, body: {inline: a}"),
             "spec.responseOverride[0].response.body",
