@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from crds.records import replace
 from dag import nodes
 from dag.evaluation import actions, matching
-from dag.evaluation.requests import Request
+from dag.evaluation.requests import Request, has_port
 from dag.evaluation.trace import Answer, Forwarded
 
 _LOCATION = "location"
@@ -31,8 +31,7 @@ def shown(found: Answer, pages: tuple[nodes.ErrorPage, ...], request: Request) -
     found = replace(found, may_be_refused=found.may_be_refused or not is_sure)
     if page is None:
         return found
-    host = shares[0].host if shares else request.host
-    changes = _changes(page, request, host)
+    changes = _changes(page, request)
     return replace(
         found,
         status=page.status or found.status,
@@ -49,7 +48,7 @@ def _share(share: Forwarded, pages: Iterable[nodes.ErrorPage], request: Request)
     page, _ = _first(pages, _seen(share.status, request), dict(share.response_headers))
     if page is None:
         return share
-    changes = _merged(share.response_headers, _changes(page, request, share.host))
+    changes = _merged(share.response_headers, _changes(page, request))
     return share._replace(status=page.status or share.status, response_headers=changes)
 
 
@@ -87,33 +86,31 @@ def _is_header(wanted: nodes.HeaderMatch, headers: dict[str, str | None]) -> boo
     return matching.is_header(wanted, () if value is None else (value,))
 
 
-def _changes(page: nodes.ErrorPage, request: Request, host: str) -> actions.Changes:
-    """The headers of a page, each as it is in the end. `host`: as backends would see it."""
+def _changes(page: nodes.ErrorPage, request: Request) -> actions.Changes:
+    """The headers of a page, each as it is in the end."""
     made = page.changes or nodes.HeaderPolicy()
-    return tuple((name, _filled(value, request, host)) for name, value in (*made.set, *made.add))
+    return tuple((name, _filled(value, request)) for name, value in (*made.set, *made.add))
 
 
 def _merged(before: actions.Changes, after: actions.Changes) -> actions.Changes:
     return tuple({**dict(before), **dict(after)}.items())
 
 
-def _filled(value: nodes.Value, request: Request, host: str) -> str:
+def _filled(value: nodes.Value, request: Request) -> str:
     """A value with what Envoy puts in of the request."""
     if isinstance(value, str):
         return value
-    return "".join(it if isinstance(it, str) else _of(it, request, host) for it in value.pieces)
+    return "".join(it if isinstance(it, str) else _of(it, request) for it in value.pieces)
 
 
-def _of(operator: nodes.Operator, request: Request, host: str) -> str:
+def _of(operator: nodes.Operator, request: Request) -> str:
     """What of a request the redirects of policies repeat; else the name of the operator."""
-    match operator.name, operator.argument:
-        case "REQ", ":authority":
-            return host
-        case "REQ", "x-envoy-original-path?:path":
-            return request.path
-        case "REQ", name:
-            return request.header(name) or ""
-        case "REQUESTED_SERVER_NAME", "HOST_FIRST:ORIG_OR_HOST":
-            return request.host
-        case _:
-            return f"%{operator.name}%"
+    if operator == nodes.requested("authority"):
+        return request.host
+    if operator == nodes.requested("name"):
+        return request.host.rpartition(":")[0] if has_port(request.host) else request.host
+    if operator == nodes.requested("path"):
+        return request.path
+    if operator.name == "REQ":
+        return request.header(operator.argument) or ""
+    return f"%{operator.name}%"

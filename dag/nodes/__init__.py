@@ -8,7 +8,7 @@ listeners, matches, guards, actions, and clusters. Elsewhere: the translation to
 """
 
 from dag.nodes.access import Access, AccessRule, Claims, IpFilter, IpRange
-from dag.nodes.answers import MILLION, Compressor, ErrorPage, Fault
+from dag.nodes.answers import MILLION, REQUESTED, Compressor, ErrorPage, Fault, requested
 from dag.nodes.authentication import ApiKeys, Authentication, KeySource, Known, Passwords
 from dag.nodes.clients import (
     CERTIFICATE_MODES,
@@ -167,6 +167,7 @@ __all__ = [
     "LIMIT_STATUSES",
     "MILLION",
     "OFF",
+    "REQUESTED",
     "REQUEST_IDS",
     "REQUEST_PROPERTIES",
     "TLS_VERSIONS",
@@ -325,4 +326,5 @@ __all__ = [
     "VirtualHost",
     "WeightedCluster",
     "WeightedPort",
+    "requested",
 ]

@@ -3,9 +3,19 @@
 from typing import Literal, NamedTuple
 
 from crds.records import dataclass
-from dag.nodes.texts import HeaderMatch, HeaderPolicy, Value
+from dag.nodes.texts import HeaderMatch, HeaderPolicy, Operator, Value
 
 MILLION = 1_000_000
+
+
+REQUESTED = "contour.error_pages"
+"""The namespace of the metadata in which Envoy records what pages repeat."""
+
+
+def requested(part: Literal["authority", "name", "path"]) -> Operator:
+    """What a client has asked for, before its route rewrites that: the host with the port, the host
+    without it, or the path with the query. Only in headers of an `ErrorPage`."""
+    return Operator("DYNAMIC_METADATA", f"{REQUESTED}:{part}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,13 @@ metadata: {name: users}
 stringData: {.htpasswd: "me:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g="}
 ---
 apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: ClientTrafficPolicy
+metadata: {name: web}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: web}]
+  headers: {enableEnvoyHeaders: false}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
 kind: SecurityPolicy
 metadata: {name: login}
 spec:
@@ -74,7 +81,15 @@ metadata: {name: NAME}
 spec:
   parentRefs: [{name: web}]
   hostnames: [NAME.example.com]
-  rules: [{backendRefs: [{name: s, port: 80}]}]
+  rules:
+  - backendRefs: [{name: s, port: 80}]
+  - matches: [{path: {value: /old}}]
+    filters:
+    - type: URLRewrite
+      urlRewrite:
+        hostname: inside.test
+        path: {type: ReplacePrefixMatch, replacePrefixMatch: /}
+    backendRefs: [{name: s, port: 80}]
 ---
 apiVersion: gateway.envoyproxy.io/v1alpha1
 kind: BackendTrafficPolicy
@@ -96,6 +111,9 @@ _ROUTES = {
     "plain": _PAGE,
     "hidden": _replacing("response: {statusCode: 404, body: {inline: page}}"),
     "empty": _replacing("response: {statusCode: 204, body: {inline: page}}"),
+    "moved": _replacing("redirect: {}"),
+    "port": _replacing("redirect: {port: 8443}"),
+    "scheme": _replacing("redirect: {scheme: https}"),
     "faulty": "faultInjection: {abort: {httpStatus: 204}}",
 }
 
@@ -136,7 +154,7 @@ def _pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
         folder = tmp_path_factory.mktemp("pages")
         found = stack.enter_context(standalone(folder, files, {"plain": port}))
         found.until_status("http://login.example.com/", 401)
-        for name in ("plain", "hidden", "empty", "proxy"):
+        for name in ("plain", "hidden", "empty", "moved", "port", "scheme", "proxy"):
             found.until_status(f"http://{name}.example.com/", 200)
         yield found
 
@@ -214,3 +232,21 @@ def test_no_answer_without_a_body_has_one(
     """What follows its head is the next response to a client that keeps the connection."""
     told, rest = _bytes(pages, method, host, path)
     assert (told.split()[1], rest) == (str(status), b"")
+
+
+@pytest.mark.parametrize(
+    ("asked", "location"),
+    [
+        ("moved.example.com/old/404?a=b", "http://moved.example.com/old/404?a=b"),
+        ("moved.example.com:81/old/404", "http://moved.example.com:81/old/404"),
+        ("port.example.com:81/old/404", "http://port.example.com:8443/old/404"),
+        ("scheme.example.com:81/404", "https://scheme.example.com/404"),
+    ],
+)
+def test_a_redirect_repeats_what_was_asked_for(
+    pages: Standalone, asked: str, location: str
+) -> None:
+    """And not what the route makes of it for its backends."""
+    forged = {"x-envoy-original-host": "evil.test", "x-envoy-original-path": "/evil"}
+    found = pages.ask(f"http://{asked}", headers=forged)
+    assert (found.status, found.headers["location"]) == (302, location)

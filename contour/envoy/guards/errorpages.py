@@ -42,9 +42,15 @@ KEPT: Mapping[str, frozenset[int]] = {
 """The headers of a replaced answer that its page keeps, each with the statuses to which it belongs;
 none if it belongs to any. A page of another status hides them, as it hides the status."""
 
+_REQUESTED = {
+    "authority": (":authority", ""),
+    "name": (":authority", ":[0-9]+$"),
+    "path": (":path", ""),
+}
+"""What of a request is recorded: the header, and an expression for what is taken from its end."""
+
 _FILTER = "envoy.filters.http.custom_response"
 _NOTING = "envoy.filters.http.header_to_metadata"
-_PLACE = "contour.error_pages"
 _POLICY = "envoy.extensions.http.custom_response.local_response_policy"
 
 Predicate = matcher_pb2.Matcher.MatcherList.Predicate
@@ -54,9 +60,18 @@ def policy(pages: Iterable[nodes.ErrorPage]) -> Message:
     """The pages, in their order."""
     result = pb.CustomResponse()
     found = result.custom_response_matcher.matcher_list.matchers
+    repeats = False
     for page in pages:
         _write_page(found.add(), page)
-    return places.filled_with([(_FILTER, result), (_NOTING, _noting())])
+        repeats = repeats or _repeats(page)
+    return places.filled_with([(_FILTER, result), (_NOTING, _noting(repeats=repeats))])
+
+
+def _repeats(page: nodes.ErrorPage) -> bool:
+    """Whether a header of the page is not literal."""
+    return page.changes is not None and any(
+        isinstance(value, nodes.Format) for _, value in (*page.changes.set, *page.changes.add)
+    )
 
 
 def _write_page(
@@ -145,12 +160,17 @@ def _response(page: nodes.ErrorPage) -> local_pb.LocalResponsePolicy:
     return result
 
 
-def _noting() -> noting_pb.Config:
-    """Records the headers of answers that pages may keep."""
+def _noting(*, repeats: bool) -> noting_pb.Config:
+    """Records the headers of answers that pages may keep, and what of requests they repeat."""
     result = noting_pb.Config()
+    for part, (header, end) in _REQUESTED.items() if repeats else ():
+        noted = result.request_rules.add(header=header).on_header_present
+        noted.metadata_namespace, noted.key = nodes.REQUESTED, part
+        if end:
+            noted.regex_value_rewrite.pattern.regex = end
     for name in KEPT:
         rule = result.response_rules.add(header=name).on_header_present
-        rule.metadata_namespace, rule.key = _PLACE, name
+        rule.metadata_namespace, rule.key = nodes.REQUESTED, name
     return result
 
 
@@ -158,7 +178,8 @@ def _kept(status: int | None) -> Iterator[base_pb2.HeaderValueOption]:
     """The headers of the replaced answer that a page with this status has."""
     for name, statuses in KEPT.items():
         if status is None or not statuses or status in statuses:
-            value = nodes.Format((nodes.Operator("DYNAMIC_METADATA", f"{_PLACE}:{name}"),))
+            recorded = nodes.Operator("DYNAMIC_METADATA", f"{nodes.REQUESTED}:{name}")
+            value = nodes.Format((recorded,))
             option = headers.overwriting(name, value)
             option.keep_empty_value = False
             yield option

@@ -154,6 +154,6 @@ def _is_new_place(found: overrides.OverrideRedirect) -> bool:
 
 _USUAL: Mapping[str | None, int] = {"http": 80, "https": 443}
 _SCHEME = nodes.Operator("REQ", "x-forwarded-proto")
-_PATH = nodes.Operator("REQ", "x-envoy-original-path?:path")
-_AUTHORITY = nodes.Operator("REQ", ":authority")
-_HOST = nodes.Operator("REQUESTED_SERVER_NAME", "HOST_FIRST:ORIG_OR_HOST")
+_PATH = nodes.requested("path")
+_AUTHORITY = nodes.requested("authority")
+_HOST = nodes.requested("name")

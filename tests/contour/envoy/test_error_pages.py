@@ -66,3 +66,18 @@ def test_what_pages_keep_is_recorded_and_their_own_headers_come_after_it() -> No
         "%DYNAMIC_METADATA(contour.error_pages:vary)%",
         "a",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (nodes.Format((nodes.requested("path"),)), [":authority", ":authority", ":path"]),
+        ("/", []),
+    ],
+)
+def test_requests_are_recorded_for_pages_that_repeat_them(
+    value: nodes.Value, expected: list[str]
+) -> None:
+    page = nodes.ErrorPage(ERRORS, changes=nodes.HeaderPolicy(set=(("location", value),)))
+    noting = _filters(page, nodes.ErrorPage(ERRORS))[1]
+    assert [it.header for it in noting.request_rules] == expected

@@ -95,7 +95,7 @@ def test_an_answer_to_a_call_is_200_to_pages() -> None:
     [
         ("/empty?a", "", "http://a.com/empty?a"),
         ("/empty", "scheme: https, port: 8443, ", "https://a.com:8443/empty"),
-        ("/changed?a", "", "http://c.com/changed?a"),
+        ("/changed?a", "", "http://a.com/changed?a"),
         ("/changed", "scheme: https, ", "https://a.com/changed"),
         (
             "/empty?a",

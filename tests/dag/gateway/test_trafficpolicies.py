@@ -377,8 +377,8 @@ data: {response.body: stored}
 LOCATION = (
     nodes.Operator("REQ", "x-forwarded-proto"),
     "://",
-    nodes.Operator("REQ", ":authority"),
-    nodes.Operator("REQ", "x-envoy-original-path?:path"),
+    nodes.requested("authority"),
+    nodes.requested("path"),
 )
 
 
@@ -442,7 +442,7 @@ def located(*pieces: str | nodes.Operator, status: int = 302) -> nodes.ErrorPage
             redirecting("port: 81"),
             located(
                 *LOCATION[:2],
-                nodes.Operator("REQUESTED_SERVER_NAME", "HOST_FIRST:ORIG_OR_HOST"),
+                nodes.requested("name"),
                 ":81",
                 LOCATION[3],
             ),
