@@ -106,11 +106,13 @@ def _replacing(rest: str) -> str:
 
 
 _PAGE = _replacing("response: {body: {inline: page}}")
+_LIMIT = "rateLimit: {local: {rules: [{limit: {requests: 1, unit: Hour}}]}}"
 _ROUTES = {
     "login": _PAGE,
     "plain": _PAGE,
     "hidden": _replacing("response: {statusCode: 404, body: {inline: page}}"),
     "empty": _replacing("response: {statusCode: 204, body: {inline: page}}"),
+    "limited": f"{_PAGE}\n  {_LIMIT}",
     "moved": _replacing("redirect: {}"),
     "port": _replacing("redirect: {port: 8443}"),
     "scheme": _replacing("redirect: {scheme: https}"),
@@ -154,6 +156,7 @@ def _pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Standalone]:
         folder = tmp_path_factory.mktemp("pages")
         found = stack.enter_context(standalone(folder, files, {"plain": port}))
         found.until_status("http://login.example.com/", 401)
+        found.until_status("http://limited.example.com/", 429)
         for name in ("plain", "hidden", "empty", "moved", "port", "scheme", "proxy"):
             found.until_status(f"http://{name}.example.com/", 200)
         yield found
@@ -182,6 +185,7 @@ _NEITHER = dict.fromkeys((*_ASKED, *_OPEN, "x-own"), "")
             {"www-authenticate": 'Basic realm="a",Bearer realm="100%"', "vary": "cookie"},
         ),
         ("hidden", "/401", "", 404, {"vary": "cookie"}),
+        ("limited", "/", "", 429, {"x-ratelimit-limit": "1", "x-ratelimit-remaining": "0"}),
         (
             "proxy",
             "/404",

@@ -9,7 +9,7 @@ after the pages in the place.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from cel.expr import syntax_pb2
 from envoy.config.core.v3 import base_pb2
@@ -38,6 +38,9 @@ KEPT: Mapping[str, frozenset[int]] = {
     "retry-after": frozenset({413, 429, 503}),
     "vary": frozenset(),
     "www-authenticate": frozenset({401}),
+    "x-ratelimit-limit": frozenset({429}),
+    "x-ratelimit-remaining": frozenset({429}),
+    "x-ratelimit-reset": frozenset({429}),
 }
 """The headers of a replaced answer that its page keeps, each with the statuses to which it belongs;
 none if it belongs to any. A page of another status hides them, as it hides the status."""
@@ -56,15 +59,13 @@ _POLICY = "envoy.extensions.http.custom_response.local_response_policy"
 Predicate = matcher_pb2.Matcher.MatcherList.Predicate
 
 
-def policy(pages: Iterable[nodes.ErrorPage]) -> Message:
+def policy(pages: Sequence[nodes.ErrorPage]) -> Message:
     """The pages, in their order."""
     result = pb.CustomResponse()
     found = result.custom_response_matcher.matcher_list.matchers
-    repeats = False
     for page in pages:
         _write_page(found.add(), page)
-        repeats = repeats or _repeats(page)
-    return places.filled_with([(_FILTER, result), (_NOTING, _noting(repeats=repeats))])
+    return places.filled_with([(_FILTER, result), (_NOTING, _noting(pages))])
 
 
 def _repeats(page: nodes.ErrorPage) -> bool:
@@ -152,7 +153,7 @@ def _response(page: nodes.ErrorPage) -> local_pb.LocalResponsePolicy:
     if page.status is not None:
         result.status_code.value = page.status
     added = result.response_headers_to_add
-    added.extend(_kept(page.status))
+    added.extend(map(_repeated, _kept(page)))
     if page.content_type:
         added.append(headers.overwriting("content-type", page.content_type))
     if page.changes is not None:
@@ -160,29 +161,35 @@ def _response(page: nodes.ErrorPage) -> local_pb.LocalResponsePolicy:
     return result
 
 
-def _noting(*, repeats: bool) -> noting_pb.Config:
+def _noting(pages: Sequence[nodes.ErrorPage]) -> noting_pb.Config:
     """Records the headers of answers that pages may keep, and what of requests they repeat."""
     result = noting_pb.Config()
-    for part, (header, end) in _REQUESTED.items() if repeats else ():
+    for part, (header, end) in _REQUESTED.items() if any(map(_repeats, pages)) else ():
         noted = result.request_rules.add(header=header).on_header_present
         noted.metadata_namespace, noted.key = nodes.REQUESTED, part
         if end:
             noted.regex_value_rewrite.pattern.regex = end
-    for name in KEPT:
+    for name in dict.fromkeys(name for it in pages for name in _kept(it)):
         rule = result.response_rules.add(header=name).on_header_present
         rule.metadata_namespace, rule.key = nodes.REQUESTED, name
     return result
 
 
-def _kept(status: int | None) -> Iterator[base_pb2.HeaderValueOption]:
-    """The headers of the replaced answer that a page with this status has."""
+def _kept(page: nodes.ErrorPage) -> Iterator[str]:
+    """The headers of the replaced answer that a page may have."""
+    ranges = page.statuses if page.status is None else ((page.status, page.status + 1),)
     for name, statuses in KEPT.items():
-        if status is None or not statuses or status in statuses:
-            recorded = nodes.Operator("DYNAMIC_METADATA", f"{nodes.REQUESTED}:{name}")
-            value = nodes.Format((recorded,))
-            option = headers.overwriting(name, value)
-            option.keep_empty_value = False
-            yield option
+        belongs = any(start <= it < end for start, end in ranges for it in statuses)
+        if belongs or not statuses or not ranges:
+            yield name
+
+
+def _repeated(name: str) -> base_pb2.HeaderValueOption:
+    """A header as it was recorded; none if it was not there."""
+    recorded = nodes.Operator("DYNAMIC_METADATA", f"{nodes.REQUESTED}:{name}")
+    result = headers.overwriting(name, nodes.Format((recorded,)))
+    result.keep_empty_value = False
+    return result
 
 
 def _codes(page: nodes.ErrorPage) -> str:

@@ -19,7 +19,8 @@ OF_ORIGINS = {
     "access-control-expose-headers",
     "vary",
 }
-OF_STATUSES = {"allow", "retry-after", "www-authenticate"}
+OF_LIMITS = {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"}
+OF_STATUSES = {"allow", "retry-after", "www-authenticate", *OF_LIMITS}
 
 
 def _filters(*pages: nodes.ErrorPage) -> tuple[pb.CustomResponse, noting_pb.Config]:
@@ -41,26 +42,32 @@ def _answer(page: nodes.ErrorPage) -> local_pb.LocalResponsePolicy:
 
 
 @pytest.mark.parametrize(
-    ("status", "expected"),
+    ("replaced", "status", "expected"),
     [
-        (None, OF_ORIGINS | OF_STATUSES),
-        (401, {*OF_ORIGINS, "www-authenticate"}),
-        (405, {*OF_ORIGINS, "allow"}),
-        (503, {*OF_ORIGINS, "retry-after"}),
-        (404, OF_ORIGINS),
-        (302, OF_ORIGINS),
+        (ERRORS, None, OF_ORIGINS | OF_STATUSES),
+        ((), None, OF_ORIGINS | OF_STATUSES),
+        (((401, 402),), None, {*OF_ORIGINS, "www-authenticate"}),
+        (((404, 405), (500, 503)), None, OF_ORIGINS),
+        (ERRORS, 401, {*OF_ORIGINS, "www-authenticate"}),
+        (ERRORS, 405, {*OF_ORIGINS, "allow"}),
+        (ERRORS, 429, {*OF_ORIGINS, *OF_LIMITS, "retry-after"}),
+        (ERRORS, 503, {*OF_ORIGINS, "retry-after"}),
+        (ERRORS, 404, OF_ORIGINS),
+        (ERRORS, 302, OF_ORIGINS),
     ],
 )
-def test_a_page_keeps_what_belongs_to_its_status(status: int | None, expected: set[str]) -> None:
-    added = _answer(nodes.ErrorPage(ERRORS, status=status)).response_headers_to_add
+def test_a_page_keeps_what_belongs_to_its_status(
+    replaced: tuple[tuple[int, int], ...], status: int | None, expected: set[str]
+) -> None:
+    page = nodes.ErrorPage(replaced, status=status)
+    added = _answer(page).response_headers_to_add
     kept = [it.header.key for it in added if not it.keep_empty_value]
     assert (len(kept), set(kept)) == (len(expected), expected)
+    assert [it.header for it in _filters(page)[1].response_rules] == kept
 
 
-def test_what_pages_keep_is_recorded_and_their_own_headers_come_after_it() -> None:
+def test_the_headers_of_a_page_come_after_those_that_it_keeps() -> None:
     own = nodes.HeaderPolicy(set=(("vary", "a"),))
-    noting = _filters(nodes.ErrorPage(ERRORS))[1]
-    assert {it.header for it in noting.response_rules} == OF_ORIGINS | OF_STATUSES
     added = _answer(nodes.ErrorPage(ERRORS, changes=own)).response_headers_to_add
     assert [it.header.value for it in added if it.header.key == "vary"] == [
         "%DYNAMIC_METADATA(contour.error_pages:vary)%",
