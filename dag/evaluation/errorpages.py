@@ -11,6 +11,7 @@ from dag import nodes
 from dag.evaluation import actions, matching
 from dag.evaluation.requests import Request, has_port
 from dag.evaluation.trace import Answer, Forwarded
+from dag.values import statuses
 
 _LOCATION = "location"
 
@@ -32,11 +33,12 @@ def shown(found: Answer, pages: tuple[nodes.ErrorPage, ...], request: Request) -
     if page is None:
         return found
     changes = _changes(page, request)
+    status = page.status or found.status
     return replace(
         found,
-        status=page.status or found.status,
+        status=status,
         location=dict(changes).get(_LOCATION) or "",
-        body=actions.as_text(page.body),
+        body="" if statuses.body_refusal(status) else actions.as_text(page.body),
         response_headers=_merged(found.response_headers, changes),
     )
 

@@ -115,3 +115,11 @@ def test_headers_of_the_route_stay_and_those_of_the_page_are_added() -> None:
     headers = {"x-a": "1", "content-type": "text/plain", "x-b": "2"}
     assert (found.status, found.body) == (503, "sorry")
     assert {**headers, **dict(found.response_headers)} == headers
+
+
+def test_a_page_in_place_of_an_answer_without_a_body_has_none() -> None:
+    aborted = "responseOverride: [PAGE], faultInjection: {abort: {httpStatus: 204}}"
+    spec = aborted.replace("PAGE", _page(204, "response: {body: {inline: sorry}}"))
+    given = world(GIVEN + policy("p", spec))
+    found = evaluator.evaluate(given, FLEET, Request("a.com", "/changed")).answer
+    assert (found.status, found.body) == (204, "")
