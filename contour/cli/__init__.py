@@ -106,9 +106,9 @@ class Text(click.ParamType[str]):
 
 def _with_texts(command: click.Command) -> click.Command:
     """The same command, which takes no other text than UTF-8 where it takes any text."""
-    for it in command.params:
-        if it.type is click.STRING:
-            it.type = Text()
+    for parameter in command.params:
+        if parameter.type is click.STRING:
+            parameter.type = Text()
     for it in command.commands.values() if isinstance(command, click.Group) else ():
         _with_texts(it)
     return command

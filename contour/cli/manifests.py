@@ -104,10 +104,7 @@ def manifests(crds_only: bool, operator_only: bool, **flags: Any) -> None:
 def _check(flags: Mapping[str, str]) -> None:
     """Refuses options with which the API server would refuse the output, or which would have no
     effect."""
-    if flags["suffix"] and not _SUFFIX.fullmatch(flags["suffix"]):
-        raise click.UsageError(
-            "--suffix: write lower-case letters, digits and -, such as -test, at most 30 characters"
-        )
+    _check_suffix(flags["suffix"])
     for option in ("image", "envoy_image"):
         if not _IMAGE.fullmatch(flags[option]):
             raise click.UsageError(
@@ -205,7 +202,7 @@ def _namesake(place: "installation.Place") -> str:
     if (place.suffix, place.namespace) == ("", "operator"):
         return f"{named} is also that of the operator"
     other = f"{place.suffix[1:]}-{place.namespace}"
-    if place.suffix.startswith("-") and _LABEL.fullmatch(other):
+    if place.suffix.startswith("-") and not NAMESPACE.refusal(other):
         return f"{named} is also that of an instance in namespace {other} without --suffix"
     return ""
 

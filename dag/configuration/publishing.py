@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from crds.envoysettings import Envoy
-from crds.fields import is_ip_address
 from crds.workloads import LoadBalancer, NetworkPublishing, OuterGateway, ProviderParameters
 from dag.problems import Problem
 from dag.problems import configuration as problems

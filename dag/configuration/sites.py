@@ -40,13 +40,13 @@ def _values(at: Place, spec: ContourConfigurationSpec) -> Iterator[_Value]:
     yield from _of_envoy(at.at("envoy"), spec.envoy or Envoy())
     if spec.ingress is not None:
         place = at.at("ingress").at("statusAddress")
-        for it in (spec.ingress.status_address or "").split(","):
-            yield _Value(place, it.strip(), _status_refusal)
+        for address in (spec.ingress.status_address or "").split(","):
+            yield _Value(place, address.strip(), _status_refusal)
     if spec.gateway is not None:
         place = at.at("gateway").at("controllerName")
         yield _Value(place, spec.gateway.controller_name, controller_refusal)
-    for index, it in enumerate(spec.httpproxy.root_namespaces if spec.httpproxy else ()):
-        yield _Value(at.at("httpproxy").at("rootNamespaces", index), it, _name_refusal)
+    for index, name in enumerate(spec.httpproxy.root_namespaces if spec.httpproxy else ()):
+        yield _Value(at.at("httpproxy").at("rootNamespaces", index), name, _name_refusal)
     if spec.rate_limit_filters is not None and spec.rate_limit_filters.redis is not None:
         place = at.at("rateLimitFilters").at("redis").at("address")
         yield _Value(place, spec.rate_limit_filters.redis.address, _port_refusal)

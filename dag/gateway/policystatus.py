@@ -138,7 +138,7 @@ def with_clients(
 ) -> PolicyStatus | None:
     """The status of a policy that gRPC clients do not keep, with the Services whose clients are led
     to a target; None if it is for nobody."""
-    name = view.ask(settings.controller_name, ()) or settings.GRPC_CONTROLLER_NAME
+    name = settings.controller_in_statuses(view.ask(settings.controller_name, ()))
     accepted = conditions.condition(ConditionType.Accepted, [why], "")
     services = sorted({it for ref in targets for it in view.bucket(CALLING, ref)})
     parents = (_service(it) for it in services)

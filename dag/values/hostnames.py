@@ -29,7 +29,7 @@ def refusal(host: str) -> str | None:
 
 def address_refusal(text: str) -> str | None:
     """Why this is no IP address, as the end of a sentence; None if it is one."""
-    return None if _is_address(text) else "is no IP address"
+    return None if fields.is_ip_address(text) else "is no IP address"
 
 
 _TARGET = re.compile(r"[A-Za-z0-9_]([-A-Za-z0-9_.]*[A-Za-z0-9_])?\.?")
@@ -39,15 +39,9 @@ def target_refusal(text: str) -> str | None:
     """Why nothing can be reached under this name, as the end of a sentence; None if it may be. It
     is an IP address or whatever a resolver may know, also a name with underscores."""
     is_name = len(text) <= 253 and ".." not in text and _TARGET.fullmatch(text) is not None
-    return None if is_name or _is_address(text) else "is no IP address and no name of a host"
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+    return (
+        None if is_name or fields.is_ip_address(text) else "is no IP address and no name of a host"
+    )
 
 
 def is_wildcard(host: str) -> bool:

@@ -8,7 +8,7 @@ from contour.pages.settings import USUAL
 from crds import contourconfiguration, kinds, schema
 from crds.draining import DRAIN_SECONDS
 from dag.configuration import monitoring, reading, runtime
-from dag.httpproxy import answers, errorpages, healthchecks, includes, querymatches
+from dag.httpproxy import answers, errorpages, healthchecks, included, includes, querymatches
 from dag.values import regexes
 from provisioning import commands
 from tests.crds import openapi
@@ -26,7 +26,7 @@ _DEFAULTS = {
         ".spec.routes[].errorPages[].body": f"at most {errorpages.MAX_BODY} bytes",
         f"{_CHECK}.timeoutSeconds": f"more than {healthchecks.LONGEST_CHECK:.0f} count",
         f"{_CHECK}.host": f"`{healthchecks.HOST}`",
-        ".spec.includes": f"{includes.MAX_DEPTH} deep, and a root may have up to "
+        ".spec.includes": f"{included.MAX_DEPTH} deep, and a root may have up to "
         f"{includes.MAX_ROUTES:,} routes",
     },
     "ContourConfiguration": {

@@ -457,6 +457,8 @@ def test_options_that_have_no_effect_are_refused(options: list[str]) -> None:
     [
         (["--crds", "--operator"], "--operator cannot be used with --crds"),
         (["--crds", "--suffix=-a"], "--suffix cannot be used with --crds"),
+        (["--suffix=-certgen"], "--suffix: -certgen must not begin with -certgen or -operator"),
+        (["--suffix=-operator-2"], "--suffix: -operator-2 must not begin with"),
         (["--namespace=a,b"], "--namespace': 'a,b' is no name of a namespace"),
         (["--watch-namespaces=a,B"], "--watch-namespaces': 'B' is no name of a namespace"),
     ],

@@ -77,10 +77,12 @@ class Ancestry:
         self.called: Index[NamespacedName, NamespacedName] = Index(
             f"Services of each {kind.name}", self.calls, _pairs
         )
-        own = (self.touched, self.in_use, self.targeted, self.overrides.at, self.called)
+        own = (self.by_policy, self.in_use, self.targeted, self.overrides.at, self.called)
         self.indexes = (*kind.indexes, *own)
-        touching = tuple(Kept(self.touches, tables.BY_KIND[it], _named(it)) for it in kind.targets)
-        self.kept = (*touching, Kept(self.overrides.others, self.targeted))
+        by_target = tuple(
+            Kept(self.by_target, tables.BY_KIND[it], _named(it)) for it in kind.targets
+        )
+        self.kept = (*by_target, Kept(self.overrides.others, self.targeted))
         if policyparents.CALLED in kind.targets:
             self.kept += (Kept(self.calls, tables.GRPCROUTES, _named(policyparents.CALLED)),)
 
@@ -130,8 +132,8 @@ class Ancestry:
         told = (*meant, *_of_fields(found, own))
         told += tuple(_of_targets(view, self.kind, found, own, is_used=bool(all_ancestors)))
         told += tuple(self.overrides.problems_of(view, found, own))
-        name = view.ask(settings.controller_name, ()) or settings.GRPC_CONTROLLER_NAME
-        of_gateways = sorted({it.gateway for it in touched})
+        name = settings.controller_in_statuses(view.ask(settings.controller_name, ()))
+        of_gateways = sorted({it.gateway for it in all_ancestors})
         ancestors = [
             AncestorStatus(
                 _gateway(it),
@@ -247,7 +249,7 @@ def _pairs(_: ObjectRef, found: Calls) -> Iterator[tuple[NamespacedName, Namespa
     return iter(found)
 
 
-def _by_policy(_: ObjectRef, found: Touches) -> Iterator[tuple[NamespacedName, Touch]]:
+def _by_policy(_: ObjectRef, found: Ancestors) -> Iterator[tuple[NamespacedName, Ancestor]]:
     return iter(found)
 
 

@@ -73,9 +73,9 @@ def _of_retry(found: crd.PolicyRetry, at: Place) -> Iterator[Problem]:
     for index, it in enumerate(on.triggers):
         place = at.at("retryOn").at("triggers", index)
         if it not in RETRY_ON:
-            yield _told(place, f"Envoy knows no failure {it[:60]!r}")
+            yield no_effect(place, f"Envoy knows no failure {it[:60]!r}")
         elif it == "retriable-status-codes" and not on.http_status_codes:
-            yield _told(place, "httpStatusCodes must be set, too")
+            yield no_effect(place, "httpStatusCodes must be set, too")
     if found.per_retry is not None:
         yield from _of_back_off(found.per_retry.back_off, at.at("perRetry").at("backOff"))
 

@@ -59,7 +59,7 @@ def _page(view: View, found: overrides.ResponseOverride, at: Place) -> Findings[
         raise _refused(at.at("contentType"), why)
     body = answerbodies.body(view, response.body, at.at("body"), _refused)
     if body and (why := statuses.body_refusal(response.status_code)):
-        yield complaints.policy_field_not_served(at.at("body"), why)
+        yield shared.no_effect(at.at("body"), why)
         body = ""
     return nodes.ErrorPage(
         ranges,
