@@ -19,6 +19,7 @@ from contour.infrastructure.children import Children
 from contour.infrastructure.desired import Key, Release
 from contour.infrastructure.rollback import Rollouts
 from contour.infrastructure.upgrading import Upgrades
+from crds import raw
 from crds.raw import Raw
 from dag import fleets
 from dag.fleets import FleetProblem
@@ -118,7 +119,7 @@ class FleetReconciler:
                         yield problem
                     return  # nothing may be attached to another owner's object
 
-    async def _handed_over(self, key: Key, document: Document) -> Sequence[FleetProblem]:
+    async def _handed_over(self, key: Key, document: Raw) -> Sequence[FleetProblem]:
         """Removes what was attached to a GatewayClass that is being created again for another
         controller: the old one may keep the class, by a finalizer, while it has a Gateway."""
         present = self._children.of(key)
@@ -176,10 +177,10 @@ class FleetReconciler:
         return () if problem is None else (_trouble(problem),)
 
 
-def _is_leaving(live: Document, wanted: Document) -> bool:
+def _is_leaving(live: Raw, wanted: Raw) -> bool:
     """Whether a GatewayClass is being deleted that is of another controller than the wanted one."""
-    is_other = live["spec"].get("controllerName") != wanted["spec"]["controllerName"]
-    return is_other and bool(live["metadata"].get("deletionTimestamp"))
+    before, after = (raw.at(it, "spec", "controllerName") for it in (live, wanted))
+    return before != after and bool(raw.at(live, "metadata", "deletionTimestamp"))
 
 
 _IDLE = FleetProblem("there is no listener that Envoys could serve", is_error=False)

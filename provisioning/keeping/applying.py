@@ -121,7 +121,7 @@ class Applier:
         elif not ownership.owns(present):
             raise NotOwned(document)
         elif present["metadata"].get("deletionTimestamp"):
-            raise Terminating(_removal(document, present))
+            raise Terminating(_removal(described(document), present))
         else:
             body, made = await self._changed(_scaled_by_others(document, present), present)
         made, added = await self._made_whole(body, made)
@@ -212,11 +212,11 @@ def _scaled_by_others(document: Document, present: Document) -> Document:
 _AUTOSCALER = "kube-controller-manager"
 
 
-def _removal(document: Document, present: Document) -> str:
+def _removal(named: str, present: Raw) -> str:
     """That an object is being removed, and who holds that up."""
-    holders = ", ".join(map(str, raw.items(present["metadata"].get("finalizers"))))
+    holders = ", ".join(map(str, raw.items(raw.at(present, "metadata", "finalizers"))))
     held = f"; it waits for its finalizers: {holders}" if holders else ""
-    return f"{described(document)} is being removed{held}"
+    return f"{named} is being removed{held}"
 
 
 def _is_immutable(error: errors.Refused) -> bool:
