@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from time import monotonic, sleep
+from typing import IO
 
+from tests.testbed import forking
 from tests.testbed.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +31,7 @@ class Process:
     """A process that was started."""
 
     name: str
-    popen: subprocess.Popen[bytes]
+    popen: subprocess.Popen[bytes] | forking.Forked
     log: Path
 
     @property
@@ -83,18 +86,33 @@ def start(
 ) -> Process:
     """Starts a process whose log is in the folder, and which works there unless told otherwise.
 
+    `CONTOUR` is forked from a process that has imported it.
+    """
+    log, place = folder / f"{name}.log", where or folder
+    program, arguments = tuple(command[: len(CONTOUR)]), command[len(CONTOUR) :]
+    with log.open("ab") as output:
+        if program == CONTOUR:
+            return Process(name, forking.contour(arguments, place, environment, output), log)
+        return Process(name, _executed(command, place, environment, output), log)
+
+
+def _executed(
+    command: Sequence[str | Path],
+    where: Path,
+    environment: Mapping[str, str] | None,
+    output: IO[bytes],
+) -> subprocess.Popen[bytes]:
+    """Executes a program.
+
     `setpriv` lets it die with its parent: a `preexec_fn` would need a fork, in which the threads of
     gRPC that this process may have are started again, and end the child before it is the command.
     The shell behind it ends at once if the parent died before `setpriv` had asked for that.
     """
-    log = folder / f"{name}.log"
     with_parent = ("setpriv", "--pdeathsig", "KILL", "sh", "-c", _UNLESS_ORPHANED, str(os.getpid()))
-    with log.open("ab") as output:
-        popen = subprocess.Popen(
-            (*with_parent, *command), cwd=where or folder, env=environment,
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
-        )  # fmt: skip
-    return Process(name, popen, log)
+    return subprocess.Popen(
+        (*with_parent, *command), cwd=where, env=environment,
+        stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True,
+    )  # fmt: skip
 
 
 def contour(name: str, folder: Path, *arguments: str, resolver: str = "") -> Process:
@@ -113,7 +131,10 @@ def resolving(folder: Path, resolver: str) -> tuple[str, ...]:
 
 def called(*arguments: str) -> None:
     """Runs a command of the product that ends by itself and succeeds."""
-    subprocess.run((*CONTOUR, *arguments), cwd=ROOT, check=True, capture_output=True)
+    with TemporaryFile() as output:
+        code = forking.contour(arguments, ROOT, None, output).wait(PATIENCE)
+        output.seek(0)
+        assert code == 0, output.read().decode(errors="replace")
 
 
 @contextmanager
