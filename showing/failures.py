@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 import click
 
+from showing import printable
+
 
 @contextmanager
 def fatal(*kinds: type[Exception], program: str = "contour") -> Generator[None]:
@@ -21,7 +23,7 @@ def fatal(*kinds: type[Exception], program: str = "contour") -> Generator[None]:
     except* kinds as failures:
         lines += [f"{program}: {it}" for it in _single(failures)]
     for line in lines:
-        click.echo(line, err=True)
+        click.echo(printable.lines(line), err=True)
     if lines:
         sys.exit(2)
 

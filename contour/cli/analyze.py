@@ -56,12 +56,12 @@ def analyze(
     shown = sorted((it for it in found if _is_at_least(it, least)), key=order)
     match format_:
         case "text":
-            click.echo("\n".join(findings.text(shown)))
+            output.say(*findings.text(shown))
         case "sarif":
             output.document(findings.sarif(shown), "json")
         case "github":
             for line in findings.annotations(shown):
-                click.echo(line)
+                output.say(line)
         case _:
             output.document(shown, format_)
     if is_unreadable:

@@ -1,8 +1,6 @@
 """What `contour diff` and `contour translate` read of a cluster, with the rights of the user."""
 
-import click
-
-from contour.cli import remotely
+from contour.cli import output, remotely
 from contour.cli.manifestinput import Present
 from contour.cli.source import Source
 from contour.remote import instances, objects
@@ -24,10 +22,10 @@ def present(source: Source) -> Present:
         except NoInstance as error:
             if source.instance or source.namespace:
                 raise
-            click.echo(f"warning: {error}; read as if one watched all namespaces", err=True)
+            output.say(f"warning: {error}; read as if one watched all namespaces", err=True)
         found = await objects.read(client, instance)
         for it in found.left_out:
-            click.echo(it, err=True)
+            output.say(it, err=True)
         name = NamespacedName(instance.namespace, instance.name) if instance else None
         return Present(name, found.batch, found.refused)
 

@@ -71,7 +71,7 @@ def convert(
         found = _from_ingress_nginx(named, frozenset(without), from_class, ingress_class)
     output.stream(list(found.documents), format_)
     for it in found.told:
-        click.echo(str(it), err=True)
+        output.say(str(it), err=True)
     if not found.documents and not found.told and not found.is_incomplete:
         click.echo(f"warning: nothing of {source} was found", err=True)
     if found.is_unreadable:
@@ -115,7 +115,7 @@ def _from_ingress_nginx(
         sys.exit(2)
     found = [it for told in batch.complaints.values() for it in told]
     for it in found:
-        click.echo(f"{it.severity}: {it}", err=True)
+        output.say(f"{it.severity}: {it}", err=True)
     if any(it.is_unreadable for it in found):
         sys.exit(2)
     ingresses = given.read(batch, from_class, without, _broken(batch, manifests))

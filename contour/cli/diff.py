@@ -72,7 +72,7 @@ def diff(
         for it in (known.paths, paths)
     ]  # fmt: skip
     for it in dict.fromkeys(line for side in sides for line in side.complaints):
-        click.echo(it, err=True)
+        output.say(it, err=True)
     if any(side.is_unreadable for side in sides):
         sys.exit(2)
     if present is not None:
@@ -81,7 +81,7 @@ def diff(
     with waiting.shown("comparing"):
         found = comparing.compared(old, new)
     if format_ == "text":
-        click.echo("\n".join(_lines(found)))
+        output.say(*_lines(found))
     else:
         output.document(found, format_)
     if any(found.values()):

@@ -105,9 +105,9 @@ def explain(
         _sent(found, request, address, is_here=is_here) if is_sent and not is_unreadable else None
     )
     if format_ == "text":
-        click.echo("\n".join(_lines(found, every=every)))
+        output.say(*_lines(found, every=every))
         if sent is not None:
-            click.echo(f"\nsent to {sent['to']}: {sent['text']}")
+            output.say(f"\nsent to {sent['to']}: {sent['text']}")
     else:
         output.document(found if sent is None else {**found, "sent": sent}, format_)
     if is_unreadable:
@@ -188,7 +188,7 @@ def _offline(paths: tuple[str, ...], fleet: str, request: "Request") -> "tuple[E
 
     found = manifestinput.read(paths, lenient=False, translates=True)
     for it in found.complaints:
-        click.echo(it, err=True)
+        output.say(it, err=True)
     controller = found.controller
     explainer = Explainer(controller.engine, controller.board, found.locate)
     return explainer.explained(fleet, request), found.is_unreadable

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from contour import files, process
-from contour.cli import extensions, waiting
+from contour.cli import extensions, output, waiting
 from contour.complaints import Locate
 from contour.controller import Controller
 from contour.events import Batch
@@ -78,7 +78,7 @@ def read(
         with waiting.shown("reading manifests"):
             batch = manifests.read()
     except files.UnreadableInput as error:
-        click.echo(f"contour: {error}", err=True)
+        output.say(f"contour: {error}", err=True)
         sys.exit(2)
     if present is not None:
         batch = applying.applied(present.batch, batch, datetime.now(UTC))

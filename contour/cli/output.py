@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from showing import printable
+
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
     from rich.table import Table
@@ -19,10 +21,15 @@ Cell = tuple[str, str]
 """A text and its style: `green`, `red`, or empty for none."""
 
 
+def say(*lines: str, err: bool = False) -> None:
+    """Prints lines for people, which may quote what others wrote; `err`: to standard error."""
+    click.echo("\n".join(map(printable.lines, lines)), err=err)
+
+
 def document(value: Any, format_: Format) -> None:
     """Prints one document."""
     if format_ == "json":
-        click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+        click.echo(_json(value))
     else:
         click.echo(_yaml(value), nl=False)
 
@@ -42,7 +49,7 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
     """
     from rich.text import Text
 
-    texts = [[Text(text, style) for text, style in row] for row in rows]
+    texts = [[Text(printable.lines(text), style) for text, style in row] for row in rows]
     width = _width()
     if width is None:
         _print(_table(headers, texts), _WITHOUT_BREAKS)
@@ -98,6 +105,16 @@ def _block(row: "Sequence[Text]") -> "Group":
     *short, rest = row
     lines: list[RenderableType] = [Text(" ", overflow="fold").join(it for it in short if it)]
     return Group(*lines, *([Padding(rest, (0, 0, 0, 2))] if rest else []))
+
+
+def _json(value: Any) -> str:
+    """JSON for programs that a terminal may show, too."""
+    lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
+    return "\n".join(map(_escaped, lines))
+
+
+def _escaped(line: str) -> str:
+    return printable.UNPRINTABLE.sub(lambda it: f"\\u{ord(it.group()):04x}", line)
 
 
 def _yaml(value: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Any, TypedDict, TypeVar
 
 import click
 
+from contour.cli import output
 from contour.cli.source import Source, require_cluster
 from contour.remote import asking, instances
 from contour.remote.asking import Unanswered
@@ -50,7 +51,7 @@ def everywhere(source: Source, name: str) -> Mapping[str, Any]:
                 found[it.pod] = await asking.asked(client, instance, it, name, None)
             except (RequestError, Unanswered) as error:
                 failed = error
-                click.echo(f"contour: {it} is left out: {error}", err=True)
+                output.say(f"contour: {it} is left out: {error}", err=True)
         if not found and failed is not None:
             raise failed
         return found

@@ -18,7 +18,7 @@ from contour import rundir
 from contour.answers import subjects
 from contour.answers.analyzed import ShownFinding
 from contour.answers.shown import Fleet, Row
-from contour.cli import source, waiting
+from contour.cli import output, source, waiting
 from contour.cli.source import Source
 from contour.inspection import connections
 
@@ -96,7 +96,7 @@ def _of_run(where: Source, name: str, question: str | None = None) -> Any:
     try:
         return ask(rundir.socket(directory, rundir.INSPECTION), name, question)
     except UnansweredError as error:
-        click.echo(f"contour: the instance with the state directory {directory} {error}", err=True)
+        output.say(f"contour: the instance with the state directory {directory} {error}", err=True)
     except OSError:
         if where.may_be_cluster:
             return None

@@ -92,7 +92,7 @@ def _watch(rows: list[Row], *, every: bool) -> NoReturn:
         time.sleep(_INTERVAL)
         now = running.rows(every=every)
         for line in _changes(rows, now):
-            click.echo(f"{time.strftime('%H:%M:%S')} {line}")
+            output.say(f"{time.strftime('%H:%M:%S')} {line}")
         rows = now
 
 

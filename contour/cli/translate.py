@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from contour.cli import importing, options, source
+from contour.cli import importing, options, output, source
 
 if TYPE_CHECKING:
     from contour.cli.manifestinput import Present
@@ -115,7 +115,7 @@ def translate(
         completes=how["completes"],
     )
     for line in found.complaints:
-        click.echo(line, err=True)
+        output.say(line, err=True)
     if present is not None:
         manifestinput.require_configuration(present, found)
     wanted = translation.Wanted(

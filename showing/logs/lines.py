@@ -6,18 +6,17 @@ always bytes, so bytes are never shown, however deeply they are nested in logged
 """
 
 import logging
-import re
 from collections.abc import Callable, Collection, Mapping, Sized
 from datetime import UTC, datetime
 from typing import TypeGuard
 
 import orjson
 
+from showing import printable
+
 LONGEST = 16 * 1024  # characters of one value; the rest says nothing that this does not
 
 _OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-# C0 and C1 controls, and what turns the direction of text or breaks a line elsewhere.
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
 class Json(logging.Formatter):
@@ -37,7 +36,7 @@ class Json(logging.Formatter):
             line = orjson.dumps(said, default=str, option=orjson.OPT_NON_STR_KEYS)
         except (TypeError, ValueError):  # half of a surrogate pair, a number beyond 64 bits
             line = orjson.dumps({name: ascii(value) for name, value in said.items()})
-        return _UNPRINTABLE.sub(lambda it: f"\\u{ord(it.group()):04x}", line.decode())
+        return printable.UNPRINTABLE.sub(lambda it: f"\\u{ord(it.group()):04x}", line.decode())
 
 
 class Text(logging.Formatter):
@@ -46,8 +45,10 @@ class Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         said = "".join(f" {name}={value}" for name, value in fields(record).items())
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {message(record)}{said}"
-        line = _UNPRINTABLE.sub(_escape, line)
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        line = printable.line(line)
+        if not record.exc_info:
+            return line
+        return f"{line}\n{printable.lines(self.formatException(record.exc_info))}"
 
 
 def message(record: logging.LogRecord) -> str:
@@ -99,7 +100,3 @@ _RESERVED = frozenset({"time", "level", "logger", "message", "error"})
 def _time(record: logging.LogRecord) -> str:
     moment = datetime.fromtimestamp(record.created, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _escape(found: re.Match[str]) -> str:
-    return found.group().encode("unicode_escape").decode()

@@ -81,3 +81,30 @@ def test_output_that_goes_nowhere_ends_without_a_traceback(
         line, input=MANIFEST, cwd=ROOT, stderr=subprocess.PIPE, text=True, check=False
     )
     assert (found.returncode, found.stderr) == (code, said)
+
+
+HOSTILE = """
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: shop}
+spec:
+  virtualhost: {fqdn: shop.example.com}
+  includes: [{name: "cart\\u001b[2J\\u202e"}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["status", "-"], r"cart\x1b[2J\u202e not found"),
+        (["analyze", "-"], r"cart\x1b[2J\u202e not found"),
+        (["analyze", "-o", "github", "-"], r"cart\x1b[2J\u202e not found"),
+        (["explain", "-f", "-", "http://shop.example.com/"], r"cart\x1b[2J\u202e not found"),
+        (["status", "-o", "json", "-"], r"cart\u001b[2J\u202e not found"),
+    ],
+)
+def test_what_tenants_wrote_does_not_control_the_terminal(arguments: list[str], shown: str) -> None:
+    result = CliRunner().invoke(main, arguments, input=HOSTILE, color=True)
+    assert shown in result.output, result.output
+    assert "\x1b[2J" not in result.output
+    assert "\u202e" not in result.output

@@ -116,6 +116,14 @@ def test_a_traceback_is_told() -> None:
     assert lines.Text().format(it).endswith("ValueError: oh no")
 
 
+def test_a_traceback_does_not_control_the_terminal() -> None:
+    try:
+        raise ValueError("first\nsecond\x1b[2J\r")
+    except ValueError as error:
+        it = record("failed", exc_info=(type(error), error, error.__traceback__))
+    assert lines.Text().format(it).endswith("ValueError: first\nsecond\\x1b[2J\\r")
+
+
 def at(when: float, text: str = "no answer") -> logging.LogRecord:
     return record(text, created=when)
 
