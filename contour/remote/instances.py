@@ -1,11 +1,11 @@
 """Finds the instances of a cluster and their replicas by their pods, for commands on a laptop.
 
-An instance is identified by the ContourConfiguration that its replicas follow; the arguments of
-their containers name it, and their Lease and debug port.
+An instance is identified by the namespace of its pods and the ContourConfiguration that they
+follow; the arguments of their containers name it, and their Lease and debug port.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -41,7 +41,7 @@ class Replica(NamedTuple):
 
 
 class Instance(NamedTuple):
-    """Replicas that follow one ContourConfiguration."""
+    """Replicas of one namespace that follow one ContourConfiguration."""
 
     namespace: str
     name: str
@@ -55,7 +55,9 @@ class Instance(NamedTuple):
         return tuple(it.strip() for it in written.split(",") if it.strip())
 
     def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
+        pods = self.replicas[0].namespace
+        elsewhere = f" (pods of namespace {pods})" if pods != self.namespace else ""
+        return f"{self.namespace}/{self.name}{elsewhere}"
 
 
 class Leader(NamedTuple):
@@ -71,12 +73,19 @@ async def every(client: Client, namespace: str = "") -> list[Instance]:
 
     Raises NoInstance if the user may read no pods, and `errors.RequestError`.
     """
-    found: defaultdict[tuple[str, str], list[Replica]] = defaultdict(list)
-    for pod in await _pods(client, namespace):
-        if (it := _replica(pod)) is not None:
-            place = it.flags.get("namespace") or it.namespace
-            found[place, it.flags.get("contour-config-name") or "contour"].append(it)
-    return [Instance(*key, tuple(sorted(it))) for key, it in sorted(found.items())]
+    return grouped(await _pods(client, namespace))
+
+
+def grouped(pods: Iterable[object]) -> list[Instance]:
+    """The instances of these pods, sorted. Replicas are of one namespace: a pod of another one that
+    names the same ContourConfiguration may be anybody's, and would get what the others are asked.
+    """
+    found: defaultdict[tuple[str, str, str], list[Replica]] = defaultdict(list)
+    for it in filter(None, map(_replica, pods)):
+        place = it.flags.get("namespace") or it.namespace
+        name = it.flags.get("contour-config-name") or "contour"
+        found[place, name, it.namespace].append(it)
+    return [Instance(*key[:2], tuple(sorted(it))) for key, it in sorted(found.items())]
 
 
 async def one(client: Client, namespace: str = "", name: str = "") -> Instance:
