@@ -57,9 +57,10 @@ class Changes:
                 await response.write(b": nothing new\n\n")
 
     def _state(self) -> tuple[int, ...]:
-        """Counters, of which at least one grows with each change and each answer of an Envoy."""
+        """Counters, of which at least one changes with whatever the pages show."""
         server = self._instance.server
         fleets = (*server.fleets.values(), *server.by_node.values())
-        runs = self._instance.controller.engine.work.runs
+        controller = self._instance.controller
+        runs, replaced = controller.engine.work.runs, controller.board.replaced
         heard = sum(sum(it.counts.values()) for it in fleets)
-        return runs, heard, sum(len(it.envoys) for it in fleets)
+        return runs, replaced, heard, sum(len(it.envoys) for it in fleets)

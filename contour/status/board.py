@@ -57,6 +57,8 @@ class Board:
     """Complaints about files, and about documents of kinds that are not read."""
     unread: set[ObjectRef] = field(default_factory=set)
     """Objects of which no version could be read, except for what they are attached to."""
+    replaced: int = 0
+    """How often remarks and complaints were replaced, which need not change any status."""
 
     def put(self, subject: ObjectRef, found: statuses.Status | None) -> None:
         """Sets the status of an object; None: the object is gone."""
@@ -67,6 +69,7 @@ class Board:
 
     def remark(self, subject: ObjectRef, source: str, remarks: tuple[Remark, ...]) -> None:
         """Replaces the remarks of one source about an object."""
+        self.replaced += bool(remarks) or subject in self.remarks
         if remarks:
             self.remarks.setdefault(subject, {})[source] = remarks
         elif subject in self.remarks:
@@ -80,6 +83,7 @@ class Board:
 
     def complain(self, place: ManifestSource, complaints: tuple[Complaint, ...]) -> None:
         """Replaces the complaints about a file, or about the documents of a kind."""
+        self.replaced += 1
         if complaints:
             self.files[place] = complaints
         else:

@@ -3,8 +3,12 @@
 import asyncio
 
 import aiohttp
+import pytest
 
+from contour.complaints import Complaint, ManifestSource, Subject
 from contour.dashboard import live
+from contour.events import Batch
+from crds.meta import ObjectRef
 from tests.contour.dashboard.serving import Dashboard, proxy, served, shop
 
 
@@ -14,6 +18,19 @@ async def test_an_open_page_is_told_of_each_change() -> None:
         assert await _event(stream) == "first"
         it.take(proxy("new", "new.example.com", "missing"))
         assert await _event(stream) == "again"
+
+
+@pytest.mark.parametrize(
+    "subject", [ManifestSource("a.yaml"), ObjectRef("Service", "default", "new")]
+)
+async def test_an_open_page_is_told_of_faults_that_change_no_status(subject: Subject) -> None:
+    """A file that cannot be read, an unknown field."""
+    async with served() as it, it.session.get(f"{it.url}/changes") as stream:
+        assert await _event(stream) == "first"
+        fault = Complaint("a.yaml", 1, subject, "spec.x", "unknown field", "warning")
+        for faults in ((fault,), ()):
+            it.instance.take(Batch((), {subject: faults}))
+            assert await _event(stream) == "again"
 
 
 async def test_pages_beyond_the_limit_are_refused() -> None:
