@@ -15,6 +15,7 @@ from aiohttp import web
 
 from contour import turns
 from contour.answers.explained import Explained
+from contour.answers.subjects import FILE
 from contour.dashboard import access, graph, live
 from contour.dashboard.links import ROOT
 from contour.dashboard.templating import rendered
@@ -113,6 +114,8 @@ class Dashboard:
         keys = await _sorted(self.views.hosts_of(subject), key=tuple)
         hosts = await turns.collected(map(self.views.host_row, keys[:_USES]))
         backends = await turns.collected(self.views.backends_of(subject))
+        if not (subject.kind == FILE or keys or backends or self.views.is_known(subject)):
+            raise LookupError(f"there is no {subject}")
         return await rendered(
             "object.html", row=self.views.row(subject).located(self.views.locate()),
             conditions=self.views.conditions(subject), count=len(keys),

@@ -141,8 +141,8 @@ class Views:
         return Host(row, tuple(routes), len(fitting), _tls(secure), told)
 
     def row(self, subject: ObjectRef) -> Row:
-        """The state of an object or a file. Raises LookupError if the file has no fault (any
-        more)."""
+        """The state of an object or a file, `ok` if nothing is known of the object. Raises
+        LookupError if the file has no fault (any more)."""
         controller = self.instance.controller
         if subject.kind == FILE:
             rows = {it.subject: it for it in controller.board.file_rows()}
@@ -150,6 +150,11 @@ class Views:
                 raise LookupError(f"nothing is told of the file {subject.name}")
             return rows[subject]
         return listing.row(controller.board, controller.engine, subject)
+
+    def is_known(self, subject: ObjectRef) -> bool:
+        """Whether there is such an object."""
+        controller = self.instance.controller
+        return listing.is_known(controller.board, controller.engine, subject)
 
     def subjects(self, search: str, *, bad: bool) -> Iterator[ObjectRef | None]:
         """The objects and files that contain the text, unsorted; with `bad` only those with

@@ -56,6 +56,13 @@ def known(board: Board, engine: Engine) -> Iterator[ObjectRef | None]:
         found.add(it)
 
 
+def is_known(board: Board, engine: Engine, subject: ObjectRef) -> bool:
+    """Whether an object is among the known ones."""
+    table = tables.BY_KIND.get(subject.kind)
+    is_listed = table is not None and engine.row(table, subject.key) is not None
+    return is_listed or subject in board.told or subject in board.remarks
+
+
 def plain(found: list[Row]) -> list[shown.Row]:
     """The rows as plain data, for JSON."""
     return [rows.plain(it) for it in found]

@@ -132,7 +132,8 @@ async def test_explain_asks_the_fleet_that_is_chosen_and_knows_which_there_are()
         ("/host", {**LISTENER, "host": "gone.example.com"}, 404),
         ("/host", {}, 404),
         ("/object", {}, 400),
-        ("/object", {"kind": "Unicorn", "name": "x"}, 200),
+        ("/object", {"kind": "Unicorn", "name": "x"}, 404),
+        ("/object", {"kind": "HTTPProxy", "namespace": "default", "name": "gone"}, 404),
         ("/object", {"kind": "File", "name": "gone.yaml"}, 404),
         ("", {"page": "-1"}, 400),
         ("", {"page": "9" * 40}, 400),
@@ -158,7 +159,7 @@ async def test_whatever_was_written_stays_text() -> None:
             await it.get("/objects"),
             await it.get(q=evil),
             await it.get("/explain", url=evil, headers=evil),
-            await it.get("/object", kind=evil, name=evil),
+            (await it.answer("/object", kind=evil, name=evil))[1],
             (await it.answer("/host", host=evil))[1],
         ]
         for page in pages:
