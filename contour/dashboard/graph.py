@@ -6,7 +6,7 @@ both.
 
 from contour.dashboard import links
 from contour.dashboard.drawing import Box, Column, Drawing, Sketch
-from contour.dashboard.views import BackendRow, Host, RouteRow, Views
+from contour.dashboard.views import BackendRow, Host, RouteRow
 from crds.meta import ObjectRef
 
 _HEADINGS: dict[Column, str] = {
@@ -18,28 +18,28 @@ _HEADINGS: dict[Column, str] = {
 }
 
 
-def of_host(found: Host, views: Views) -> Drawing:
+def of_host(found: Host) -> Drawing:
     """The drawing of the routes that are shown."""
     sketch = Sketch()
     host = Box(found.row.key.host, found.row.key.host, links.host(found.row.key), found.row.state)
     sketch.add("host", host)
     # In the order of their routes, so that few lines cross.
     for origin in dict.fromkeys((*(it.origin for it in found.routes), *found.row.origins)):
-        sketch.connect("host", host, "object", sketch.add("object", _object(origin, views)))
+        sketch.connect("host", host, "object", sketch.add("object", _object(origin, found)))
     for route in found.routes:
-        _add_route(sketch, route, views)
+        _add_route(sketch, route, found)
     return sketch.placed(_HEADINGS)
 
 
-def _add_route(sketch: Sketch, route: RouteRow, views: Views) -> None:
+def _add_route(sketch: Sketch, route: RouteRow, host: Host) -> None:
     text = route.match if route.backends else f"{route.match} {route.action}"
     box = sketch.add("route", Box(str(route.number), text, f"#route-{route.number}"))
-    sketch.connect("object", sketch.add("object", _object(route.origin, views)), "route", box)
+    sketch.connect("object", sketch.add("object", _object(route.origin, host)), "route", box)
     for backend in route.backends:
-        _add_backend(sketch, box, backend, views)
+        _add_backend(sketch, box, backend)
 
 
-def _add_backend(sketch: Sketch, route: Box, backend: BackendRow, views: Views) -> None:
+def _add_backend(sketch: Sketch, route: Box, backend: BackendRow) -> None:
     if backend.service is None:
         missing = sketch.add("service", Box("missing", "no such backend", "", "error"))
         sketch.connect("route", route, "service", missing)
@@ -53,5 +53,6 @@ def _add_backend(sketch: Sketch, route: Box, backend: BackendRow, views: Views) 
         sketch.connect("service", service, "endpoint", box)
 
 
-def _object(subject: ObjectRef, views: Views) -> Box:
-    return Box(str(subject), str(subject), links.subject(subject), views.row(subject).state)
+def _object(subject: ObjectRef, host: Host) -> Box:
+    state = host.states.get(subject, "ok")
+    return Box(str(subject), str(subject), links.subject(subject), state)

@@ -85,12 +85,17 @@ class Dashboard:
         """One host: its graph, its routes, and the problems of its objects."""
         key = nodes.HostKey(*(parameters(it) for it in nodes.HostKey._fields))
         search, page = parameters("q"), _number(parameters("page"))
-        found = self.views.host(key, search, page * ROUTES)
-        if found is None:
+        row = self.views.host_row(key)
+        if row is None:
             raise LookupError(f"no host {key.host} is served on this listener")
+        fitting = await turns.collected(self.views.routes(key, search))
+        locate = self.views.locate()
+        told = await turns.collected(self.views.row(it).located(locate) for it in row.origins)
+        shown = fitting[page * ROUTES : (page + 1) * ROUTES]
+        found = self.views.host(row, shown, len(fitting), told)
         return await rendered(
             "host.html", host=found, search=search, page=page, pages=-(-found.count // ROUTES),
-            drawing=graph.of_host(found, self.views),
+            drawing=graph.of_host(found),
         )  # fmt: skip
 
     async def objects(self, parameters: Parameters) -> str:

@@ -26,6 +26,10 @@ _ENDPOINTS = 8
 """Endpoints of a Service that are drawn; the others are counted."""
 
 
+Numbered = tuple[int, nodes.Route]
+"""A route of a host, and its number, from 0."""
+
+
 class HostRow(NamedTuple):
     """One host in the list of hosts."""
 
@@ -79,6 +83,8 @@ class Host:
     """The number of its routes that a search finds, shown or not."""
     tls: str
     problems: tuple[Row, ...]
+    states: Mapping[ObjectRef, State]
+    """Of its objects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,22 +129,26 @@ class Views:
         state: State = "error" if "error" in states else "warning" if "warning" in states else "ok"
         return HostRow(key, protocol, port, len(found.routes) if found else 0, origins, state)
 
-    def host(self, key: nodes.HostKey, search: str, first: int) -> Host | None:
-        """A host, and the routes that contain the text, from the given number on."""
-        row = self.host_row(key)
-        if row is None:
-            return None
-        engine = self.instance.controller.engine
-        found, secure = engine.answer(hosts.virtual_host, key), _secure(self.instance, key)
-        numbered = enumerate(found.routes if found is not None else ())
-        fitting = [it for it in numbered if _fits(search.lower(), *_words(it[1]))]
+    def routes(self, key: nodes.HostKey, search: str) -> Iterator[Numbered | None]:
+        """The routes of a host that contain the text."""
+        found, wanted = self._virtual_host(key), search.lower()
+        for it in enumerate(found.routes if found is not None else ()):
+            yield it if not wanted or _fits(wanted, *_words(it[1])) else None
+
+    def host(self, row: HostRow, shown: Sequence[Numbered], count: int, told: list[Row]) -> Host:
+        """A host: some of its routes, of which a search finds so many, and the located rows of its
+        objects."""
+        found, secure = self._virtual_host(row.key), _secure(self.instance, row.key)
         policies = found.policies if found is not None else None
-        routes = [self._route(*it, policies) for it in fitting[first : first + ROUTES]]
+        routes = [self._route(*it, policies) for it in shown]
         if secure is not None and secure.stream is not None:
             routes.append(self._stream(secure.stream, row))
-        problems = [self.row(it) for it in row.origins]
-        told = tuple(it.located(self.locate()) for it in problems if it.told)
-        return Host(row, tuple(routes), len(fitting), _tls(secure), told)
+        problems = tuple(it for it in told if it.told)
+        states: dict[ObjectRef, State] = {it.subject: it.state for it in told}
+        return Host(row, tuple(routes), count, _tls(secure), problems, states)
+
+    def _virtual_host(self, key: nodes.HostKey) -> nodes.VirtualHost | None:
+        return self.instance.controller.engine.answer(hosts.virtual_host, key)
 
     def row(self, subject: ObjectRef) -> Row:
         """The state of an object or a file, `ok` if nothing is known of the object. Raises

@@ -1,10 +1,14 @@
 """What the pages show of an instance's objects, and what they never show."""
 
+import asyncio
 import html
 import re
 
 import pytest
 
+from contour import turns
+from dag import nodes
+from dag.findings import routes
 from dag.fleetnames import DEFAULT_FLEET
 from tests.contour.dashboard.serving import proxy, served, shop
 from tests.testbed import world
@@ -209,6 +213,37 @@ async def test_a_long_list_is_read_in_pages() -> None:
         assert "shop-119.example.com" not in first
         assert "shop-119.example.com" in last
         assert "Page 3 of 3" in last
+
+
+async def test_a_search_among_many_routes_leaves_others_their_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "_TURN", 0.0)  # each step is a turn
+    looked_at = most = 0
+    shown = routes.shown
+
+    def counted(match: nodes.Match) -> str:
+        nonlocal looked_at, most
+        looked_at += 1
+        most = max(most, looked_at)
+        return shown(match)
+
+    async def others() -> None:
+        nonlocal looked_at
+        while True:
+            await asyncio.sleep(0)
+            looked_at = 0
+
+    monkeypatch.setattr(routes, "shown", counted)
+    many = proxy("shop", "shop.example.com", "carts")
+    services = [{"name": "carts", "port": 80}]
+    paths = [{"conditions": [{"prefix": f"/{n}"}], "services": services} for n in range(500)]
+    many["spec"]["routes"] = paths
+    async with served(many) as it, asyncio.TaskGroup() as group:
+        other = group.create_task(others())
+        await it.get("/host", **LISTENER, host="shop.example.com", q="/499")
+        other.cancel()
+    assert 0 < most < 10
 
 
 async def test_a_taken_port_leaves_the_instance_alone() -> None:
