@@ -115,11 +115,20 @@ class Listeners:
             found = self.pages.get(purpose, {}).get(request.path)
             if found is None:
                 continue
-            if purpose in _OF_PEOPLE and not rebinding.is_local(request.headers.get("Host", "")):
-                words = "this page is shown by an IP address or by localhost\n"
-                return web.Response(status=421, text=words)
+            if purpose in _OF_PEOPLE and (refusal := _refusal(request.headers)) is not None:
+                return refusal
             allowed = ("POST",) if isinstance(found, Answers) else ("GET", "HEAD")
             if request.method not in allowed:
                 return web.Response(status=405, headers={"allow": ", ".join(allowed)})
             return await (found.page if isinstance(found, Answers) else found)(request)
         return web.Response(status=404, text="there is no such page\n")
+
+
+def _refusal(headers: Mapping[str, str]) -> web.Response | None:
+    """The answer to what a web site makes a browser send."""
+    if not rebinding.is_local(headers.get("Host", "")):
+        words = "this page is shown by an IP address or by localhost\n"
+        return web.Response(status=421, text=words)
+    if rebinding.is_of_other_site(headers):
+        return web.Response(status=403, text="this page is not for other web sites\n")
+    return None
