@@ -30,8 +30,8 @@ class ShownDifference(Place):
     harm: str | None
     """`closed`, `unguarded`, `drained`, `replaced`; None if nothing is lost."""
     example: str
-    """A request that is answered differently, such as `GET http://shop.example.com/cart`; empty
-    where it is about none, or none is known."""
+    """A request that is answered differently, as words of a shell, such as
+    `GET http://shop.example.com/cart`; empty where it is about none, or none is known."""
 
 
 class ShownUncompared(Place):

@@ -1,5 +1,6 @@
 """How two sets of manifests differ, in answers to requests and in the configuration of Envoys."""
 
+import shlex
 from collections import Counter
 from collections.abc import Iterable
 
@@ -56,11 +57,13 @@ def _shown_place(found: HostKey) -> Place:
 
 
 def _asked(request: Request | None) -> str:
-    """A request as arguments of `contour explain`, headers last."""
+    """A request as words of a shell: its method, its URL, and headers as `-H` takes them. They are
+    from objects, whose authors must not write commands."""
     if request is None:
         return ""
-    headers = "".join(f" -H '{name}: {value}'" for name, value in request.headers)
-    return f"{request.method} {request.scheme}://{request.host}{request.path}{headers}"
+    headers = (word for it in request.headers for word in ("-H", ": ".join(it)))
+    url = f"{request.scheme}://{request.host}{request.path}"
+    return shlex.join((request.method, url, *headers))
 
 
 def _sent(old: dict[Name, Resource], new: dict[Name, Resource]) -> Sent:

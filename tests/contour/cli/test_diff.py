@@ -1,6 +1,7 @@
 """`contour diff` of two sets of manifests."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,29 @@ def test_for_programs(tmp_path: Path) -> None:
     assert found["fleets"] == {
         "contour": {"added": {}, "changed": {"routes": 1}, "removed": {}, "drainedChains": 0}
     }
+
+
+NAMED = """
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: shop, namespace: default}
+spec:
+  virtualhost: {fqdn: shop.example.com}
+  routes:
+  - conditions: [{prefix: /$(id)}, {header: {name: x-a, exact: "it's $(id)"}}]
+    directResponsePolicy: {statusCode: %d}
+"""
+
+
+def test_a_request_is_shown_as_words_of_a_shell(tmp_path: Path) -> None:
+    found = diff(tmp_path, NAMED % 200, NAMED % 201, "-o", "json")
+    (difference,) = json.loads(found.stdout)["differences"]
+    words = ["GET", "http://shop.example.com/$(id)", "-H", "x-a: it's $(id)"]
+    done = subprocess.run(
+        ["sh", "-c", f"printf '%s\\n' {difference['example']}"],
+        check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == words
 
 
 GATEWAY = (
