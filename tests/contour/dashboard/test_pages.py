@@ -118,6 +118,21 @@ async def test_explain_answers_as_the_command_does() -> None:
         assert "is no header" in await it.get("/explain", **guarded)
 
 
+async def test_explain_shows_the_shares_of_the_page_of_the_host() -> None:
+    documents = shop()
+    service = next(it for it in documents if it["kind"] == "Service")["metadata"]
+    shares = proxy("shares", "shares.example.com", service["name"])
+    shares["metadata"]["namespace"] = service["namespace"]
+    shares["spec"]["routes"][0]["services"] = [
+        {"name": service["name"], "port": 80, "weight": weight} for weight in (29, 71)
+    ]
+    async with served(*documents, shares) as it:
+        found = await it.get("/explain", url="http://shares.example.com/")
+        assert re.findall(r"\d+ % Service", found) == ["29 % Service", "71 % Service"]
+        host = await it.get("/host", **LISTENER, host="shares.example.com")
+        assert "29% " in host
+
+
 async def test_explain_asks_the_fleet_that_is_chosen_and_knows_which_there_are() -> None:
     settings = world.configuration(gateway={"mode": "PerGateway"})
     async with served(settings, *world.gateway(), world.http_route(0, 0)) as it:
