@@ -7,7 +7,7 @@ then.
 
 import heapq
 import importlib.resources
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -74,11 +74,11 @@ class Dashboard:
         """All hosts, or those that a search finds; and the listeners."""
         search, page = parameters("q"), _number(parameters("page"))
         keys = await _sorted(self.views.host_keys(search), key=lambda it: (it.host, *it))
-        wanted = keys[page * _ROWS : (page + 1) * _ROWS]
+        page, pages, wanted = _part(keys, page, _ROWS)
         shown = await turns.collected(map(self.views.host_row, wanted))
         return await rendered(
-            "hosts.html", search=search, count=len(keys), page=page, pages=-(-len(keys) // _ROWS),
-            rows=shown, listeners=self.views.listeners(),
+            "hosts.html", search=search, count=len(keys), page=page, pages=pages, rows=shown,
+            listeners=self.views.listeners(),
         )  # fmt: skip
 
     async def host(self, parameters: Parameters) -> str:
@@ -91,10 +91,10 @@ class Dashboard:
         fitting = await turns.collected(self.views.routes(key, search))
         locate = self.views.locate()
         told = await turns.collected(self.views.row(it).located(locate) for it in row.origins)
-        shown = fitting[page * ROUTES : (page + 1) * ROUTES]
+        page, pages, shown = _part(fitting, page, ROUTES)
         found = self.views.host(row, shown, len(fitting), told)
         return await rendered(
-            "host.html", host=found, search=search, page=page, pages=-(-found.count // ROUTES),
+            "host.html", host=found, search=search, page=page, pages=pages,
             drawing=graph.of_host(found),
         )  # fmt: skip
 
@@ -104,11 +104,11 @@ class Dashboard:
         bad = parameters("all") != "yes"
         found = await _sorted(self.views.subjects(search, bad=bad), key=tuple)
         locate = self.views.locate()
-        wanted = found[page * _ROWS : (page + 1) * _ROWS]
+        page, pages, wanted = _part(found, page, _ROWS)
         rows = await turns.collected(self.views.row(it).located(locate) for it in wanted)
         return await rendered(
-            "objects.html", search=search, bad=bad, count=len(found), page=page,
-            pages=-(-len(found) // _ROWS), rows=rows,
+            "objects.html", search=search, bad=bad, count=len(found), page=page, pages=pages,
+            rows=rows,
         )  # fmt: skip
 
     async def object(self, parameters: Parameters) -> str:
@@ -182,6 +182,14 @@ async def _sorted(steps: Iterator[T | None], key: Callable[[T], Order]) -> list[
 
 
 _PORTION = 1000
+
+
+def _part(found: Sequence[T], page: int, rows: int) -> tuple[int, int, Sequence[T]]:
+    """The number of a page, the number of all pages, and what is on the page: the last one, where
+    there are not that many (any more)."""
+    pages = -(-len(found) // rows)
+    shown = max(0, min(page, pages - 1))
+    return shown, pages, found[shown * rows : (shown + 1) * rows]
 
 
 def _number(text: str) -> int:

@@ -230,6 +230,15 @@ async def test_a_long_list_is_read_in_pages() -> None:
         assert "Page 3 of 3" in last
 
 
+async def test_a_page_that_is_gone_is_the_last_one() -> None:
+    """As when hosts are deleted while the page is open."""
+    async with served(*shop()) as it:
+        assert f">{world.fqdn(1)}</a>" in await it.get(page="2")
+        assert "<article>" in await it.get("/objects", all="yes", page="2")
+        found = await it.get("/host", **LISTENER, host=world.fqdn(0), page="2")
+        assert 'id="route-1"' in found
+
+
 async def test_a_search_among_many_routes_leaves_others_their_turn(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
