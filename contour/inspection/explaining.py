@@ -20,6 +20,7 @@ from contour.status.board import Board
 from contour.status.rows import Row, Told, plain_subject
 from crds.gateway.grpcroute import GRPCRoute
 from crds.gateway.httproute import HTTPRoute
+from crds.gateway.streams import TLSRoute
 from crds.ingress import Ingress
 from crds.meta import ObjectRef
 from crds.records import replace
@@ -95,7 +96,7 @@ class Explainer:
     def _naming(self, name: str) -> Iterator[ObjectRef]:
         """The other objects that name a host, whether or not they are served. It walks all
         objects."""
-        for kind in ("Ingress", "HTTPRoute", "GRPCRoute"):
+        for kind in ("Ingress", "HTTPRoute", "GRPCRoute", "TLSRoute"):
             for key, found in self.engine.rows(tables.BY_KIND[kind]):
                 if any(hostnames.covers(it, name) for it in _hosts(found)):
                     yield ObjectRef(kind, *key)
@@ -127,7 +128,7 @@ def _hosts(found: object) -> Iterator[str]:
     match found:
         case Ingress():
             yield from (it.host.lower() for it in found.spec.rules if it.host)
-        case HTTPRoute() | GRPCRoute():
+        case HTTPRoute() | GRPCRoute() | TLSRoute():
             yield from found.spec.hostnames
         case _:
             return

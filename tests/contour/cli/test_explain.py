@@ -80,6 +80,12 @@ spec:
   rules: [{backendRefs: [{name: cart, port: 80}]}]
 """
 ROUTE = GATEWAY.replace(', hostname: "*.example.org"', "")
+PASSTHROUGH = (
+    ROUTE.replace("name: http, protocol: HTTP, port: 80", "name: tls, protocol: TLS, port: 443")
+    .replace("port: 443}", "port: 443, tls: {mode: Passthrough}}")
+    .replace("HTTPRoute", "TLSRoute")
+    .replace("name: cart", "name: gone")
+)
 TLS = PROXY.replace("{fqdn: shop.example.com}", "{fqdn: shop.example.com, tls: {secretName: tls}}")
 OPAQUE = """
 apiVersion: v1
@@ -139,6 +145,12 @@ BROKEN = {
         "no answer",
         "HTTPProxy default/shop",
         "Secret default/tls",
+    ),
+    "connections of a route that leads nowhere": (
+        PASSTHROUGH,
+        "no answer",
+        "TLSRoute default/shop",
+        "Service default/gone not found",
     ),
     "no endpoints": (
         PROXY.replace("name: cart", "name: empty"),
