@@ -25,7 +25,7 @@ from contour.extensioncalls.asker import Asker
 from contour.extensioncalls.lasting import FILE, Lasting
 from contour.inspection.analysis import Analyzer
 from contour.inspection.explaining import Explainer
-from contour.inspection.server import PageContent, Question, Walk
+from contour.inspection.server import Question, Walk
 from contour.keysets.keeper import Keeper, Store
 from contour.rawconfig.nodereports import NodeReports
 from contour.rawconfig.snapshot import Snapshot
@@ -134,23 +134,22 @@ class Instance:
         for complaint in batch.fresh if self.logs_complaints else ():
             log.log(_LEVELS[complaint.severity], "%s", complaint)
 
-    def pages(self) -> dict[str, PageContent]:
-        """Pages about the instance, by name."""
-        return {
-            "config": lambda: [view.fleet(it) for it in self._fleets()],
-        }
-
     def walks(self) -> dict[str, Walk]:
         """Listings that are made step by step, by name."""
         return {
             "status": lambda: self._rows(every=False),
             "objects": lambda: self._rows(every=True),
             "findings": self._findings,
+            "config": self._config,
         }
 
     def _findings(self) -> Iterator[ShownFinding | None]:
         controller = self.controller
         return Analyzer(controller.engine, controller.board, self.locator()).steps()
+
+    def _config(self) -> Iterator[dict[str, object] | None]:
+        for it in tuple(self._fleets()):
+            yield from view.steps(it)
 
     def questions(self) -> dict[str, Question]:
         """Questions that the instance answers, by name."""

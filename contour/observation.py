@@ -63,7 +63,6 @@ def pages(of: Shown) -> Mapping[Purpose, Pages]:
             **dashboard.pages(of.instance),
             **debug.pages(
                 {
-                    **of.instance.pages(),
                     "dag": lambda: dot.drawing(of.instance.controller.engine),
                     "cluster": lambda: [_collection(it) for it in _collections(of)],
                     "replicas": lambda: [view.fleet(it) for it in of.reports],

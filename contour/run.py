@@ -234,7 +234,7 @@ async def _serve(
         await stack.enter_async_context(
             server.served(
                 directory.socket(rundir.INSPECTION),
-                running.instance.pages() | _own_pages(options),
+                _own_pages(options),
                 running.instance.walks(),
                 running.instance.questions(),
             )

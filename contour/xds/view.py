@@ -17,9 +17,20 @@ from contour.xds.subscription import Subscription
 
 def fleet(of: Fleet) -> dict[str, object]:
     """One fleet: its Envoys, and the parts in quarantine for all of them."""
-    return {
+    return next(it for it in steps(of) if it is not None)
+
+
+def steps(of: Fleet) -> Iterator[dict[str, object] | None]:
+    """The same, after None for each Envoy, which is shown as it is at that moment: names are many,
+    and each Envoy has all of them."""
+    found: list[dict[str, object]] = []
+    for it in sorted(of.envoys, key=lambda it: it.id):
+        if it in of.envoys:
+            found.append(_envoy(it))
+        yield None
+    yield {
         "fleet": of.name,
-        "envoys": [_envoy(it) for it in sorted(of.envoys, key=lambda it: it.id)],
+        "envoys": found,
         "counts": {f"{what} {type_url}": count for (what, type_url), count in of.counts.items()},
         "quarantine": [
             {"type": name.type_url, "name": name.name, "part": part, "refusal": refusal.words}

@@ -167,7 +167,7 @@ async def _opened(made: metered.Metered) -> AsyncIterator[_Opened]:
         socket = Path(folder, "inspection")
         async with (
             listening.served(made, None) as url,
-            server.served(socket, made.pages(), made.walks(), made.questions()),
+            server.served(socket, {}, made.walks(), made.questions()),
             aiohttp.ClientSession() as browser,
             aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(socket))) as command,
         ):

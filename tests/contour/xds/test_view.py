@@ -55,3 +55,14 @@ def test_no_key_shows() -> None:
     secret = Change(Name(SECRET, "key"), "", resources.part(b"\n\x03key-----BEGIN PRIVATE KEY"))
     talk = opened(Conversation([*SITE, secret]))
     assert "PRIVATE" not in json.dumps(view.fleet(talk.fleet))
+
+
+def test_each_envoy_is_a_step() -> None:
+    """All names of many Envoys at once would keep the event loop for seconds."""
+    talk = opened(Conversation(SITE))
+    other = opened(Conversation(fleet=talk.fleet))
+    *turns, found = view.steps(talk.fleet)
+    assert turns == [None, None]
+    assert found == view.fleet(other.fleet)
+    assert found is not None
+    assert len(shown(talk)["envoys"]) == 2
