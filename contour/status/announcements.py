@@ -60,9 +60,9 @@ class Announcements:
             self._troubles[subject] = now
         if outcome not in WRITTEN:
             return
-        news = [it for it in now if it not in before]
-        for it in _bounded(news):
-            self._record(_occurrence(subject, uid, "Warning", it))
+        news = [_occurrence(subject, uid, "Warning", it) for it in now if it not in before]
+        for it in _bounded(news, "see the status"):
+            self._record(it)
         if before and not now:
             self._record(_occurrence(subject, uid, "Normal", _SOLVED))
 
@@ -85,11 +85,12 @@ class Announcements:
         uid = self._uid(subject)
         if not uid:
             return
-        standing = frozenset(self._problems(subject, uid))
-        for it in sorted(standing - before):
+        standing = tuple(dict.fromkeys(self._problems(subject, uid)))
+        news = [it for it in standing if it not in before]
+        for it in _bounded(news, "`contour status` shows all"):
             self._record(it)
         if standing:
-            self._standing[subject] = standing
+            self._standing[subject] = frozenset(standing)
         elif before:
             self._record(_occurrence(subject, uid, "Normal", _SOLVED))
 
@@ -105,17 +106,18 @@ class Announcements:
 
 
 MOST_AT_ONCE = 5
-"""The most Events for one status."""
+"""The most Events about new problems of one object."""
 
 _SOLVED = Trouble(Contour.Valid.value, "all problems are solved")
 
 
-def _bounded(found: Sequence[Trouble]) -> Sequence[Trouble]:
+def _bounded(found: Sequence[Occurrence], where: str) -> Sequence[Occurrence]:
+    """The first ones; the last of them says how many more there are, and where."""
     if len(found) <= MOST_AT_ONCE:
         return found
     first, last = found[: MOST_AT_ONCE - 1], found[MOST_AT_ONCE - 1]
     rest = len(found) - MOST_AT_ONCE
-    return [*first, last._replace(message=f"{last.message}; and {rest} more; see the status")]
+    return [*first, last._replace(note=f"{last.note}; and {rest} more; {where}")]
 
 
 def _told(found: statuses.Status | None) -> tuple[statuses.SubCondition, ...]:

@@ -83,6 +83,16 @@ async def test_each_problem_is_told_once_and_so_is_the_end_of_the_last() -> None
     assert {it.regarding.uid for it in stage.told} == {"uid-1"}
 
 
+async def test_of_many_problems_of_an_ingress_the_first_are_told_and_how_many_there_are() -> None:
+    stage = Stage()
+    many = [SubCondition("SpecError", "Bad", f"path {it}") for it in range(9)]
+    async with stage.term():
+        told = stage.problems(*many)
+        assert told[:2] == ["Warning Bad: path 0", "Warning Bad: path 1"]
+        assert told[4:] == ["Warning Bad: path 4; and 4 more; `contour status` shows all"]
+        assert not stage.problems(*many)
+
+
 async def test_a_warning_is_told_as_a_problem_is() -> None:
     stage = Stage()
     async with stage.term():
