@@ -66,11 +66,12 @@ _NARROW = 100
 
 
 def _width() -> int | None:
-    """The columns of the terminal; None if the output is not a terminal."""
+    """The columns of the terminal; None if the output is not a terminal, or has a size of 0, as
+    terminals without a window do."""
     if "COLUMNS" in os.environ or sys.stdout.isatty():
         from rich.console import Console
 
-        return Console().width
+        return Console().width or None
     return None
 
 

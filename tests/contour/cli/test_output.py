@@ -37,7 +37,7 @@ def test_yaml_says_what_json_says(to: list[str]) -> None:
 LONG = "Reason/VeryLongReasonThatNobodyCanFold: " + "words " * 30
 
 
-@pytest.mark.parametrize("width", [None, 40, 60, 80, 120])
+@pytest.mark.parametrize("width", [None, 0, 40, 60, 80, 120])
 def test_tables_fold_and_lose_nothing(width: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     @click.command()
     def show() -> None:
@@ -46,7 +46,7 @@ def test_tables_fold_and_lose_nothing(width: int | None, monkeypatch: pytest.Mon
         )
 
     monkeypatch.delenv("COLUMNS", raising=False)
-    result = CliRunner(env={"COLUMNS": str(width) if width else None}).invoke(show)
+    result = CliRunner(env={"COLUMNS": None if width is None else str(width)}).invoke(show)
     lines = result.stdout.splitlines()
     assert all(it == it.rstrip() for it in lines)
     assert max(map(len, lines)) <= (width or 1000)
