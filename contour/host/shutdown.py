@@ -16,6 +16,7 @@ from aiohttp import web
 
 from contour.host import finishing
 from contour.host.administration import Administration
+from showing import requests
 
 _log = logging.getLogger(__name__)
 
@@ -82,7 +83,9 @@ class Waiting:
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._is_told.set)
         if self._was_told():
             self._is_told.set()
-        runner = web.AppRunner(self._application(), access_log=None, shutdown_timeout=2)
+        runner = web.AppRunner(
+            self._application(), access_log=None, logger=requests.log, shutdown_timeout=2
+        )
         await runner.setup()
         try:
             await web.TCPSite(runner, port=self._port).start()

@@ -15,8 +15,10 @@ from aiohttp import web
 
 from contour.pages import certificates, rebinding
 from contour.pages.settings import ListenAddress, Purpose, Sites
+from showing import requests
 
 log = logging.getLogger(__name__)
+
 
 Page = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -92,7 +94,7 @@ class Listeners:
         return failure
 
     async def _try(self, site: ListenAddress, purposes: frozenset[Purpose]) -> str:
-        server = web.Server(lambda request: self._answer(site, request))
+        server = web.Server(lambda request: self._answer(site, request), logger=requests.log)
         runner = web.ServerRunner(server, access_log=None, shutdown_timeout=_LAST_ANSWERS)
         await runner.setup()
         try:

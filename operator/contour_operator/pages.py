@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from showing import requests
 from showing.exposition import Page
 
 
@@ -39,7 +40,7 @@ async def served(
     application = web.Application()
     pages = {"/healthz": healthz, "/readyz": readyz, **more}
     application.add_routes([web.get(path, page) for path, page in pages.items()])
-    runner = web.AppRunner(application, access_log=None)
+    runner = web.AppRunner(application, access_log=None, logger=requests.log)
     await runner.setup()
     try:
         await web.TCPSite(runner, site.address, site.port).start()

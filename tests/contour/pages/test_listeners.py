@@ -1,5 +1,7 @@
 """Real sockets that move while they serve."""
 
+import asyncio
+import logging
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -52,6 +54,16 @@ async def asked(port: int, path: str, method: str = "GET") -> tuple[int, str]:
         session.request(method, f"http://127.0.0.1:{port}{path}") as answer,
     ):
         return answer.status, await answer.text()
+
+
+async def sent(port: int, request: bytes) -> bytes:
+    """The first line of the answer to what need not be HTTP."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    try:
+        return await reader.readline()
+    finally:
+        writer.close()
 
 
 async def refuses(port: int) -> bool:
@@ -171,3 +183,36 @@ def test_the_usual_places_are_those_of_contour() -> None:
         "metrics": "http://0.0.0.0:8000",
         "debug": "http://127.0.0.1:6060",
     }
+
+
+BAD = [
+    b"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+]
+
+
+@pytest.mark.parametrize("request_", BAD)
+async def test_what_is_no_http_is_not_logged(
+    request_: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever reaches the port could fill the log with tracebacks."""
+    port = free_port()
+    async with listening() as it:
+        await it.update(at(port, "health"))
+        caplog.clear()
+        assert b" 400 " in await sent(port, request_)
+    assert [it for it in caplog.records if it.levelno >= logging.WARNING] == []
+
+
+async def test_a_page_that_fails_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(_: web.BaseRequest) -> web.Response:
+        raise RuntimeError("oh no")
+
+    port, found = free_port(), Listeners({"health": {"/healthz": fail}})
+    try:
+        await found.update(at(port, "health"))
+        assert (await asked(port, "/healthz"))[0] == 500
+    finally:
+        await found.close()
+    assert "oh no" in caplog.text
