@@ -32,6 +32,8 @@ class Changes:
         if self._watching >= MOST:
             return web.Response(status=503, text=f"{MOST} pages are open already\n")
         headers = {**access.HEADERS, "Content-Type": "text/event-stream"}
+        if request.method == "HEAD":  # it ends with its headers
+            return web.Response(headers=headers)
         response = web.StreamResponse(headers=headers)
         self._watching += 1
         try:

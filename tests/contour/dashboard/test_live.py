@@ -33,6 +33,18 @@ async def test_an_open_page_is_told_of_faults_that_change_no_status(subject: Sub
             assert await _event(stream) == "again"
 
 
+async def test_who_asks_for_the_headers_gets_them_and_no_stream() -> None:
+    async with served() as it, asyncio.timeout(60):
+        async with it.session.head(f"{it.url}/changes") as answer:
+            assert answer.content_type == "text/event-stream"
+        host, port = answer.url.host, answer.url.port
+        reader, writer = await asyncio.open_connection(host, port)
+        asked = "HEAD /dashboard/changes HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        writer.write(asked.encode())
+        assert (await reader.read()).endswith(b"\r\n\r\n")
+        writer.close()
+
+
 async def test_pages_beyond_the_limit_are_refused() -> None:
     async with served() as it:
         streams = [await it.session.get(f"{it.url}/changes") for _ in range(live.MOST)]
