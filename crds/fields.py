@@ -5,7 +5,6 @@ by Kubernetes, "Object Names and IDs". Numbers and flags are strict: `"80"` is n
 Durations stay text here; a rule in `dag` parses them.
 """
 
-import ipaddress
 from typing import Annotated, Literal
 
 from pydantic import Field, Strict, StringConstraints
@@ -76,12 +75,3 @@ Timeout = Annotated[str, StringConstraints(pattern=TIMEOUT)]
 """A duration, or `infinity` for no limit."""
 GatewayDuration = Annotated[str, StringConstraints(pattern=GATEWAY_DURATION)]
 """GEP-2257: whole hours, minutes, seconds and milliseconds."""
-
-
-def is_ip_address(text: str) -> bool:
-    """Whether a text is an IP address, of either version."""
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True

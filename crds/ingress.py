@@ -4,7 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from crds.fields import HOST_OR_NONE, Port, is_ip_address
+from crds.fields import HOST_OR_NONE, Port
+from crds.ipaddresses import is_ip_address
 from crds.meta import ObjectMeta, excerpt, model
 from crds.rules import rule
 

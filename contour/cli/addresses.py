@@ -31,7 +31,10 @@ class _Address(click.ParamType[str]):
         self._refusal = refusal
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The same text, without the brackets of an IPv6 address."""
+        """The same text, without the brackets of an IPv6 address. A shell that completes a command
+        only needs its options, so nothing is imported to check them."""
+        if ctx is not None and ctx.resilient_parsing:
+            return value
         if why := self._refusal(_bare(value)):
             self.fail(f"{value!r} {why}", param, ctx)
         return _bare(value)

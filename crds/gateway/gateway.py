@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from crds.fields import HOST, Hostname, Port, Subdomain, is_ip_address
+from crds.fields import HOST, Hostname, Port, Subdomain
 from crds.gateway.frontend import GatewayTLSConfig
 from crds.gateway.guards import HTTPExternalAuthFilter
 from crds.gateway.known import Known
@@ -23,6 +23,7 @@ from crds.gateway.references import (
     SecretObjectReference,
 )
 from crds.gateway.selector import LabelSelector
+from crds.ipaddresses import is_ip_address
 from crds.meta import ObjectMeta, model
 from crds.rules import rule
 

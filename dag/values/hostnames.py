@@ -7,7 +7,7 @@ more labels, never `x` itself.
 import re
 from collections.abc import Iterator
 
-from crds import fields
+from crds.ipaddresses import is_ip_address
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*")
 
@@ -22,14 +22,14 @@ def refusal(host: str) -> str | None:
         return "is longer than 253 characters"
     if not _NAME.fullmatch(name):
         return "is not a lower-case DNS name, or `*.` and a DNS name"
-    if name[-1].isdigit() and fields.is_ip_address(name):  # as few names end
+    if name[-1].isdigit() and is_ip_address(name):  # as few names end
         return "is an IP address, not a DNS name"
     return None
 
 
 def address_refusal(text: str) -> str | None:
     """Why this is no IP address, as the end of a sentence; None if it is one."""
-    return None if fields.is_ip_address(text) else "is no IP address"
+    return None if is_ip_address(text) else "is no IP address"
 
 
 _TARGET = re.compile(r"[A-Za-z0-9_]([-A-Za-z0-9_.]*[A-Za-z0-9_])?\.?")
@@ -39,9 +39,7 @@ def target_refusal(text: str) -> str | None:
     """Why nothing can be reached under this name, as the end of a sentence; None if it may be. It
     is an IP address or whatever a resolver may know, also a name with underscores."""
     is_name = len(text) <= 253 and ".." not in text and _TARGET.fullmatch(text) is not None
-    return (
-        None if is_name or fields.is_ip_address(text) else "is no IP address and no name of a host"
-    )
+    return None if is_name or is_ip_address(text) else "is no IP address and no name of a host"
 
 
 def is_wildcard(host: str) -> bool:

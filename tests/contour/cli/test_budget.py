@@ -89,7 +89,7 @@ def test_the_bootstrap_of_an_envoy_imports_no_graph(tmp_path: Path) -> None:
     imported = _imported(["bootstrap", str(tmp_path / "envoy.json")], {})
     assert "contour.bootstrap" in imported
     graph = {it for it in imported if it.startswith(("dag.", "crds."))}
-    assert graph <= {"dag.fleetnames"}
+    assert graph <= {"dag.fleetnames", "dag.values", "dag.values.hostnames", "crds.ipaddresses"}
 
 
 def test_a_start_imports_nothing_for_what_few_ask_for() -> None:
