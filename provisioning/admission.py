@@ -1,7 +1,7 @@
 """The admission policy for instances: their authors must have the rights that the instance gets.
 
-That includes whoever chooses what runs in the pods of an instance, also of one that the operator
-does not make: the image of the rate limit service.
+That includes whoever chooses what runs in the pods of an instance, or controls its Envoys, which
+get private keys; also of one that the operator does not make, or no longer does.
 
 An instance reads Secrets; whoever makes one and gets a token of its ServiceAccount can read them,
 too. So a ValidatingAdmissionPolicy (Kubernetes, "Validating Admission Policy", v1 since 1.30) asks
@@ -73,10 +73,32 @@ IMAGES = Demand(
     "the instance runs it in pods",
     "create Pods in the namespace",
 )
-KEYS = Demand(
+_KEYS_OF_ALL = "the private keys of all namespaces"
+
+
+def _of_control(path: str, gets: str) -> Demand:
+    return Demand(path, gets, "list Secrets in all namespaces")
+
+
+KEYS = _of_control(
     "spec.extensions",
-    "with secrets: Full its server gets the private keys of all namespaces",
-    "list Secrets in all namespaces",
+    f"an extension says what Envoys do, which get {_KEYS_OF_ALL}",
+)
+BOOTSTRAP = _of_control(
+    "spec.envoy.bootstrap",
+    f"it says what Envoys do, which get {_KEYS_OF_ALL}",
+)
+SHOWN = _of_control(
+    "spec.envoy.clientCertificate",
+    "Envoys show the certificate of any Secret to Services",
+)
+PATCHES = _of_control(
+    "spec.gateway.envoyPatchPolicies",
+    f"patches say what Envoys do, which get {_KEYS_OF_ALL}",
+)
+PARAMETERS = _of_control(
+    "spec.gateway.parametersNamespaces",
+    f"objects there say what runs as Envoy, which gets {_KEYS_OF_ALL}",
 )
 MANY = Demand(
     _WATCHED,
@@ -108,8 +130,18 @@ def policy() -> Raw:
 
 _IMAGE = "?rateLimitFilters.?service.?image"
 
+_CONTROLS = {
+    "?envoy.?bootstrap": BOOTSTRAP,
+    "?envoy.?clientCertificate": SHOWN,
+    "?gateway.?envoyPatchPolicies": PATCHES,
+    "?gateway.?parametersNamespaces": PARAMETERS,
+}
+"""The fields that give control of Envoys, beside `extensions`, each with its demand."""
+
+_ASKING = ("?contour", _IMAGE, "?extensions", *_CONTROLS)
+
 _CONDITIONS = {
-    "asks-for-an-instance": f"has(object.spec.contour) || object.spec.{_IMAGE}.hasValue()",
+    "asks-for-rights": " || ".join(f"object.spec.{it}.hasValue()" for it in _ASKING),
     "has-changed": "oldObject == null || !has(oldObject.spec) || oldObject.spec != object.spec",
 }
 
@@ -122,6 +154,22 @@ def _check(group: str, resource: str, verb: str, namespace: str = "") -> str:
 _GATEWAY_API = "gateway.networking.k8s.io"
 _OUTER = "spec.?envoy.?networkPublishing.?gateway"
 
+
+def _new_of(demand: Demand) -> str:
+    """The name of a variable."""
+    name = demand.path.rpartition(".")[2]
+    return f"new{name[0].upper()}{name[1:]}"
+
+
+def _is_new(field: str) -> str:
+    """Whether a field is set, and was not, or to something else."""
+    now = f"object.spec.{field}"
+    return f"{now}.hasValue() && !variables.before.exists(b, b.{field} == {now})"
+
+
+# By variable: whether something new gives control of Envoys.
+_NEW = {"newExtensions": KEYS} | {_new_of(it): it for it in _CONTROLS.values()}
+
 # Variables are evaluated lazily, once. Each may refer to those before it alone.
 _VARIABLES = {
     "asks": "has(object.spec.contour)",
@@ -133,16 +181,18 @@ _VARIABLES = {
     "perGateway": "object.spec.?gateway.?mode.orValue('') == 'PerGateway'",
     "newMode": "variables.perGateway && !(variables.had"
     " && oldObject.spec.?gateway.?mode.orValue('') == 'PerGateway')",
-    "keys": "variables.asks"
-    " ? object.spec.?extensions.orValue([]).filter(e, e.?secrets.orValue('') == 'Full') : []",
-    "hadKeys": "variables.had"
-    " ? oldObject.spec.?extensions.orValue([]).filter(e, e.?secrets.orValue('') == 'Full') : []",
-    "newKeys": "variables.keys.exists(e, !variables.hadKeys.exists(o, o == e))",
+    # What held before, also without `contour`; nothing, if the instance is new.
+    "before": "oldObject != null && has(oldObject.spec) && (variables.had || !variables.asks)"
+    " ? [oldObject.spec] : []",
+    "newExtensions": "object.spec.?extensions.orValue([]).exists(e,"
+    " !variables.before.exists(b, b.?extensions.orValue([]).exists(o, o == e)))",
+    **{_new_of(it): _is_new(field) for field, it in _CONTROLS.items()},
+    "controls": " || ".join(f"variables.{it}" for it in _NEW),
     # An instance reads its own namespace, too.
     "named": "[request.namespace] + variables.listed.filter(n, n != request.namespace)",
     "wasNamed": "variables.had ? [request.namespace] + variables.hadListed : []",
     "asked": "!variables.asks || variables.wide ? []"
-    " : variables.newMode || variables.newKeys ? variables.named"
+    " : variables.newMode || variables.controls ? variables.named"
     " : variables.wasWide ? [] : variables.named.filter(n, !(n in variables.wasNamed))",
     "reads": _check("", "secrets", "list"),
     "creates": _check("apps", "deployments", "create"),
@@ -175,7 +225,10 @@ def _validations() -> Iterator[dict[str, str]]:
     yield _validation(f"{no_class} || {classes}", CLASSES)
     yield _validation("size(variables.newSidecars) == 0 || variables.pods", SIDECARS)
     yield _validation("variables.image == '' || variables.sameImage || variables.pods", IMAGES)
-    yield _validation("!variables.newKeys || !variables.wide || variables.reads", KEYS)
+    # What an instance reads that the operator does not make is not known here.
+    is_narrow = "variables.asks && !variables.wide"
+    for name, demand in _NEW.items():
+        yield _validation(f"!variables.{name} || ({is_narrow}) || variables.reads", demand)
     few = f"size(variables.asked) <= {MOST_NAMED} || variables.everywhere"
     yield _validation(few, MANY)
     for index in range(MOST_NAMED):

@@ -49,6 +49,11 @@ KEYS = {
         }
     ]
 }
+TAGS = {"extensions": [{it: v for it, v in KEYS["extensions"][0].items() if it != "secrets"}]}
+BOOTSTRAP = {"envoy": {"bootstrap": {"type": "Merge", "value": "{}"}}}
+SHOWN = {"envoy": {"clientCertificate": {"name": "client", "namespace": "other"}}}
+PATCHES: Raw = {"gateway": {"envoyPatchPolicies": {}}}
+PARAMETERS = {"gateway": {"parametersNamespaces": ["team"]}}
 NO_LONGER_NAMED = {"contour": {"watchNamespaces": None}}
 MANY = [f"other-{it}" for it in range(admission.MOST_NAMED - 1)]
 
@@ -200,6 +205,10 @@ def watching(*names: str) -> Raw:
         ("tenant", IMAGE, ""),
         ("tenant", watching("own") | KEYS, ""),
         ("engineer", CLUSTER_WIDE | KEYS, ""),
+        ("tenant", KEYS, admission.KEYS.words),
+        ("tenant", watching("own") | BOOTSTRAP, ""),
+        ("tenant", BOOTSTRAP, admission.BOOTSTRAP.words),
+        ("reader", BOOTSTRAP | TAGS, ""),
         ("writer", watching("own") | {"rateLimitFilters": {"service": {}}}, ""),
     ],
 )
@@ -251,6 +260,16 @@ def test_the_most_namespaces_that_may_be_named_are_asked_about_one_by_one(place:
         ("writer", watching("own") | IMAGE, {"spec": {"contour": {"replicas": 3}}}, ""),
         ("writer", IMAGE, {"spec": PER_GATEWAY}, ""),
         ("tenant", CLUSTER_WIDE, {"spec": KEYS}, admission.KEYS.words),
+        ("tenant", CLUSTER_WIDE, {"spec": TAGS}, admission.KEYS.words),
+        ("tenant", CLUSTER_WIDE, {"spec": BOOTSTRAP}, admission.BOOTSTRAP.words),
+        ("tenant", CLUSTER_WIDE, {"spec": SHOWN}, admission.SHOWN.words),
+        ("tenant", CLUSTER_WIDE, {"spec": PATCHES}, admission.PATCHES.words),
+        ("tenant", CLUSTER_WIDE, {"spec": PARAMETERS}, admission.PARAMETERS.words),
+        ("tenant", CLUSTER_WIDE, {"spec": KEYS | {"contour": None}}, admission.KEYS.words),
+        ("tenant", CLUSTER_WIDE | BOOTSTRAP, {"spec": {"contour": None}}, ""),
+        ("tenant", PER_GATEWAY, {"spec": BOOTSTRAP}, admission.BOOTSTRAP.words),
+        ("tenant", BOOTSTRAP, {"spec": PER_GATEWAY}, ""),
+        ("tenant", watching("other"), {"spec": BOOTSTRAP}, "namespace {other}"),
         ("tenant", CLUSTER_WIDE | KEYS, {"spec": {"contour": {"replicas": 3}}}, ""),
         ("tenant", watching("other"), {"spec": KEYS}, "namespace {other}"),
         ("reader", CLUSTER_WIDE, {"spec": KEYS}, ""),

@@ -500,6 +500,33 @@ def test_a_variable_of_the_admission_policy_refers_to_those_before_it_alone() ->
     assert "variables." not in json.dumps(policy["conditions"])
 
 
+@pytest.mark.parametrize(
+    "field",
+    [
+        "extensions",
+        "envoy.bootstrap",
+        "envoy.clientCertificate",
+        "gateway.envoyPatchPolicies",
+        "gateway.parametersNamespaces",
+    ],
+)
+def test_who_gives_control_of_envoys_is_asked_with_and_without_an_instance(field: str) -> None:
+    """What the expressions mean, `tests/operator/test_admission.py` asks an API server."""
+    policy: dict[str, Any] = dict(admission.policy())
+    written = "object.spec." + ".".join(f"?{it}" for it in field.split("."))
+    assert f"{written}.hasValue()" in policy["conditions"][0]["expression"]
+    said = [
+        it for it in policy["validations"] if it.get("message", "").startswith(f"spec.{field}:")
+    ]
+    wanted = [it["expression"] for it in said if "variables.reads" in it["expression"]]
+    assert len(wanted) == 1
+    (variable,) = re.findall(r"^!variables\.(\w+)", wanted[0])
+    made = {it["name"]: it["expression"] for it in policy["variables"]}
+    assert written in made[variable]
+    assert f"variables.{variable}" in made["controls"]
+    assert "variables.controls" in made["asked"]
+
+
 def test_kustomize_changes_the_image_of_the_operator_and_of_all_that_it_makes(
     tmp_path: Path,
 ) -> None:
