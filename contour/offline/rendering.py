@@ -2,7 +2,8 @@
 
 The controller is the same as in an instance; only the fleets are plain collections here. Acceptance
 by Envoy is assumed. Private keys, and all other values that Envoy's definitions mark as sensitive,
-such as API keys and passwords, are replaced before anything is shown.
+such as API keys and passwords, are replaced before anything is shown. So are the key sets of tokens
+that are no public keys alone.
 """
 
 from collections import defaultdict
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from envoy.config.route.v3 import route_pb2
+from envoy.extensions.filters.http.jwt_authn.v3 import config_pb2
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
@@ -23,6 +25,7 @@ from contour.xds import resources
 from contour.xds.identities import NodeIdentity
 from crds.raw import Raw, is_list, is_mapping
 from dag.rawconfig.claims import NodeKey
+from dag.references import jwks
 
 SECTIONS = {
     "listeners": resources.LISTENER,
@@ -130,6 +133,8 @@ def _ordered(of: Descriptor | None, value: Raw) -> Raw:
 def _ordered_field(field: FieldDescriptor | None, value: object) -> object:
     if field is not None and field.GetOptions().Extensions[sensitive_pb2.sensitive]:
         return _redacted(value)
+    if field is not None and field.full_name == _KEY_SET and not _is_public(value):
+        return _redacted(value)
     if is_list(value):
         return [_ordered_field(field, it) for it in value]
     if not is_mapping(value):
@@ -139,6 +144,16 @@ def _ordered_field(field: FieldDescriptor | None, value: object) -> object:
         inner = of.fields_by_name["value"]
         return {key: _ordered_field(inner, it) for key, it in sorted(value.items())}
     return _ordered(of, value)
+
+
+_KEY_SET = f"{config_pb2.JwtProvider.DESCRIPTOR.full_name}.local_jwks"
+
+
+def _is_public(source: object) -> bool:
+    """Whether a DataSource has no secrets: it is the name of a file, or public keys."""
+    if not is_mapping(source) or source.keys() & {"inline_bytes"}:
+        return False
+    return "inline_string" not in source or jwks.is_public(str(source["inline_string"]))
 
 
 def _redacted(value: object) -> object:

@@ -101,6 +101,19 @@ def refusal(content: bytes) -> str | None:
     return None if bad is None else f"has a key that cannot be read: keys[{bad}]"
 
 
+def is_public(text: str) -> bool:
+    """Whether a text is a key set, perhaps an empty one, by which nobody can sign (RFC 7518)."""
+    try:
+        found = decoded(text.encode(errors="replace"))
+    except UnusableError:
+        return False
+    keys = found.get("keys") if is_mapping(found) else None
+    return is_list(keys) and all(is_mapping(it) and not it.keys() & _PRIVATE for it in keys)
+
+
+_PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
+
+
 def decoded(content: bytes) -> object:
     """Parses JSON of a server or an object. Raises UnusableError.
 

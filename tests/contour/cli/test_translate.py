@@ -229,6 +229,40 @@ def test_keys_and_passwords_of_policies_are_never_shown(tmp_path: Path) -> None:
         assert "x-key" in shown
 
 
+JWKS = """
+---
+{apiVersion: v1, kind: Secret, metadata: {name: keys}, stringData: {jwks: '{"keys": [KEY]}'}}
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {name: it}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: r}]
+  jwt:
+    providers:
+    - name: p
+      localJWKS: {type: ValueRef, valueRef: {group: "", kind: Secret, name: keys}}
+"""
+PUBLIC = '{"kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"%s}'
+
+
+@pytest.mark.parametrize(
+    ("key", "is_shown"),
+    [
+        (PUBLIC % "", True),
+        (PUBLIC % ', "d": "c2VjcmV0"', False),
+        ('{"kty": "oct", "k": "c2VjcmV0"}', False),
+    ],
+)
+def test_keys_by_which_tokens_are_signed_are_never_shown(key: str, is_shown: bool) -> None:
+    guarded = GUARDED.partition("---\napiVersion")[0] + JWKS.replace("KEY", key)
+    result = translate("-", "-o", "json", stdin=MANIFESTS + guarded)
+    assert "JwtAuthentication" in result.stdout, result.output
+    assert "c2VjcmV0" not in result.output
+    assert ("11qYAYK" in result.stdout) is is_shown
+    assert ("[redacted]" in result.stdout) is not is_shown
+
+
 def test_statuses_are_a_stream_of_objects_with_the_generation_seen(folder: Path) -> None:
     (shown,) = yaml.load_all(
         translate("-f", str(folder), "--to", "status").stdout, yaml.CSafeLoader
