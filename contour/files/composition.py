@@ -115,7 +115,7 @@ class Composition:
         if self._expects_key():
             raise RefusedError("a key must be a string")
         if event.tag is not None and event.tag not in (f"{_TAG}map", f"{_TAG}seq", "!"):
-            raise RefusedError(f"the tag {event.tag} is not allowed in a manifest")
+            raise RefusedError(_NO_SUCH_TAG)
         if len(self._frames) >= MAX_DEPTH:
             raise RefusedError(TOO_DEEP)
         self._frames.append(_Frame(self._container, self._key, event.anchor, self._size))
@@ -137,7 +137,7 @@ class Composition:
     def _alias(self, event: events.AliasEvent) -> None:
         anchored = self._anchors.get(event.anchor or "")
         if anchored is None:
-            raise RefusedError(f"the alias *{event.anchor} refers to no complete anchor")
+            raise RefusedError(_NO_SUCH_ANCHOR)
         self._aliased += anchored.size
         if self._aliased > MAX_ALIASED:
             raise RefusedError(f"aliases expand to more than {MAX_ALIASED} values")
@@ -145,6 +145,11 @@ class Composition:
             raise RefusedError("a key must be a string")
         self._size += anchored.size - 1
         self._put(anchored.value)
+
+
+# Messages quote no values: what is read may be a Secret, and a password begin with ! or *.
+_NO_SUCH_TAG = "this tag is not allowed in a manifest; write text that begins with ! in quotes"
+_NO_SUCH_ANCHOR = "an alias refers to no complete anchor; write text that begins with * in quotes"
 
 
 def _nothing(_: events.Event) -> None:
@@ -159,9 +164,9 @@ def _tagged(tag: str, text: str) -> scalars.Scalar:
         return _binary(text)
     value, kinds = scalars.plain(text), _KINDS.get(tag)
     if kinds is None:
-        raise RefusedError(f"the tag {tag} is not allowed in a manifest")
+        raise RefusedError(_NO_SUCH_TAG)
     if value.__class__ not in kinds:
-        raise RefusedError(f"{text!r} is not a {tag.removeprefix(_TAG)}")
+        raise RefusedError(f"the value is not of the type {tag.removeprefix(_TAG)} of its tag")
     return scalars.finite(str(value)) if tag == f"{_TAG}float" and isinstance(value, int) else value
 
 

@@ -67,5 +67,5 @@ def _integer(digits: str) -> int:
 def finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise RefusedError(f"{digits} is too large a number")
+        raise RefusedError("the number is too large; write text in quotes")
     return value

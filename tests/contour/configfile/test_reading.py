@@ -62,7 +62,7 @@ def translated(tmp_path: Path, text: str, command: Command = "run") -> Translate
         (HEAD + "---\n" + HEAD, "run", "the file holds 2 documents"),
         ("kind: Pod\napiVersion: v1\n", "run", "Pod of v1 is no configuration file"),
         (HEAD.replace("v1alpha1", "v9"), "run", "EnvoyGateway of gateway.envoyproxy.io/v9"),
-        (HEAD + "a: &a [1]\nb: *c\n", "run", "the alias *c refers to no complete anchor"),
+        (HEAD + "a: &a [1]\nb: *c\n", "run", "an alias refers to no complete anchor"),
         (HEAD + "metadata: {name: x}\n", "run", "metadata: unknown field"),
         (HEAD + "gateway: {controllerName: ''}\n", "run", "gateway.controllerName: must have 1"),
         (HEAD + "provider: {type: Kubernetes, kubernetes: {foo: bar}}\n", "serve",

@@ -47,7 +47,7 @@ BOOTSTRAPS = [
     ),
     ({"value": f"header_prefix: {'x' * (1 << 20)}"}, "must have at most 524288 characters"),
     ({"value": ALIASES}, "aliases expand to more than 50000 values"),
-    ({"value": "a: *b"}, "the alias *b refers to no complete anchor"),
+    ({"value": "a: *b"}, "an alias refers to no complete anchor"),
 ]
 
 
