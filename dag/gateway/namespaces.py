@@ -1,7 +1,8 @@
 """Whether a listener allows routes, or a Gateway ListenerSets, of a namespace ("RouteNamespaces").
 
 Selectors read the labels of the Namespace. If it does not exist, as on a machine without
-Kubernetes, it has the one label that Kubernetes gives to every Namespace: its name.
+Kubernetes, it has the one label that Kubernetes gives to every Namespace: its name. In a cluster it
+has others, which are not known yet or must not be read: what asks for their absence does not admit.
 """
 
 from collections.abc import Iterator
@@ -27,9 +28,7 @@ def admits(
         case "Same":
             return namespace == own
         case "Selector":
-            return allowed.selector is not None and selectors.selects(
-                allowed.selector, view.ask(labels, namespace)
-            )
+            return allowed.selector is not None and _selects(view, allowed.selector, namespace)
         case _:  # "None", which ListenerSets may be told, or a word of a later version
             return False
 
@@ -39,6 +38,20 @@ def labels(view: View, namespace: str) -> Labels:
     """The labels of a namespace."""
     found = view.read(tables.NAMESPACES, NamespacedName("", namespace))
     return {NAME: namespace} | (found.metadata.labels if found else {})
+
+
+def _selects(view: View, selector: LabelSelector, namespace: str) -> bool:
+    if not selectors.selects(selector, view.ask(labels, namespace)):
+        return False
+    absent = (it for it in selector.match_expressions if it.operator in ("NotIn", "DoesNotExist"))
+    return all(it.key == NAME for it in absent) or not view.ask(is_unknown, namespace)
+
+
+@query
+def is_unknown(view: View, namespace: str) -> bool:
+    """Whether a namespace of a cluster has not been read."""
+    is_missing = view.read(tables.NAMESPACES, NamespacedName("", namespace)) is None
+    return is_missing and view.read(tables.LOOPBACK_REFUSED, ()) is not None
 
 
 def refusals(selector: LabelSelector | None) -> Iterator[str]:

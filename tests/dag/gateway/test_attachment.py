@@ -2,6 +2,7 @@
 
 import pytest
 
+from dag import tables
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     ALL,
@@ -141,6 +142,29 @@ def test_a_namespace_that_is_not_there_has_its_name_as_a_label() -> None:
     by_name = selector("{matchLabels: {kubernetes.io/metadata.name: far}}")
     parent = "{name: gw, namespace: default}"
     it = world(given(http(rest=by_name)) + route("far/r", parents=parent))
+    assert status_text.route(it, "far/r")[0] == "Accepted"
+
+
+@pytest.mark.parametrize(
+    ("asked", "admitted"),
+    [
+        ("{key: team, operator: NotIn, values: [red]}", False),
+        ("{key: team, operator: DoesNotExist}", False),
+        ("{key: kubernetes.io/metadata.name, operator: NotIn, values: [other]}", True),
+        ("{key: kubernetes.io/metadata.name, operator: In, values: [far]}", True),
+    ],
+)
+def test_a_namespace_that_a_cluster_has_not_told_of_is_not_admitted_for_what_it_lacks(
+    asked: str, admitted: bool
+) -> None:
+    before = f"Accepted=False/{REFUSED}" if not admitted else "Accepted"
+    listening = given(http(rest=selector(f"{{matchExpressions: [{asked}]}}")))
+    it = world(listening + route("far/r", parents="{name: gw, namespace: default}"))
+    assert status_text.route(it, "far/r")[0] == "Accepted", "on one machine nothing else is told"
+    it.write(tables.LOOPBACK_REFUSED, (), True)
+    it.settle()
+    assert status_text.route(it, "far/r")[0] == before
+    apply(it, namespace("far", "tier: x"))
     assert status_text.route(it, "far/r")[0] == "Accepted"
 
 
