@@ -1,8 +1,10 @@
 """Asks extensions offline, once, in the same way as an instance does."""
 
 import asyncio
+import ipaddress
 from collections.abc import Callable
 
+from contour.cli.addresses import site
 from contour.controller import Controller
 from contour.events import Batch
 from contour.extensioncalls.answers import Answers
@@ -24,11 +26,13 @@ def take(controller: Controller, batch: Batch, address: Callable[[str], str]) ->
 
 async def _take(controller: Controller, batch: Batch, address: Callable[[str], str]) -> None:
     def connected(found: Connection) -> Asked:
-        server = found.server
-        if not address(server.name):
+        server, given = found.server, address(found.server.name)
+        if not given:
             return _Unasked()
+        if server.sees_private_keys and not _is_of_this_machine(given):
+            return _Exposed()
         retries = Retries(attempts=server.retries + 1)
-        return Client(Service(address(server.name), deadline=server.timeout, retries=retries))
+        return Client(Service(given, deadline=server.timeout, retries=retries))
 
     asker = Asker(controller.engine, controller.settle, Answers(None), connected)
     controller.hook_rows.questioner = asker
@@ -38,6 +42,17 @@ async def _take(controller: Controller, batch: Batch, address: Callable[[str], s
     await asker.close()
 
 
+def _is_of_this_machine(given: str) -> bool:
+    """Whether what is sent to this address, without TLS, leaves this machine for no network."""
+    found = site(given)
+    if found is None:
+        return True  # a Unix socket
+    try:
+        return ipaddress.ip_address(found.host).is_loopback
+    except ValueError:
+        return found.host == "localhost"
+
+
 class _Unasked:
     """Stands in for an extension that is not asked."""
 
@@ -45,6 +60,19 @@ class _Unasked:
         """Modifies nothing."""
         asked = wire.decoded_request(hook, question)
         return Answer(wire.encoded_reply(hook, asked.resources))
+
+    async def close(self) -> None:
+        """Does nothing."""
+
+
+class _Exposed:
+    """Stands in for an extension that must not be asked without TLS."""
+
+    async def ask(self, hook: wire.Hook, question: bytes) -> Answer | Failure:
+        """There is no answer."""
+        del hook, question
+        why = "it gets private keys (secrets: Full), which leave this machine only over TLS"
+        return Failure("Unavailable", why)
 
     async def close(self) -> None:
         """Does nothing."""

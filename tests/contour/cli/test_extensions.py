@@ -116,6 +116,28 @@ def test_the_host_of_an_extension_that_is_away_is_closed_and_that_is_said(tmp_pa
 
 
 @pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("keys.invalid:1", "gets private keys (secrets: Full)"),
+        ("[::]:1", "gets private keys (secrets: Full)"),
+        ("127.0.0.1:1", "refused"),
+        ("localhost:1", "refused"),
+        ("unix:/nowhere/keys.sock", "No such file"),
+    ],
+)
+def test_private_keys_are_sent_to_nobody_elsewhere_without_tls(
+    tmp_path: Path, address: str, why: str
+) -> None:
+    asks = "name: keys, hooks: {post: [Translation]}, secrets: Full, retries: 0"
+    manifests = MANIFESTS.partition("  - {")[0] + f"  - {{{asks}, service: {{unix: /keys.sock}}}}\n"
+    (file := tmp_path / "keys.yaml").write_text(manifests)
+    arguments = ["translate", "-o", "json", "--extension", address, str(file)]
+    found = CliRunner(env={"COLUMNS": None}).invoke(main, arguments)
+    assert "error: extension keys does not answer: Unavailable" in found.stderr
+    assert why in found.stderr
+
+
+@pytest.mark.parametrize(
     ("written", "said"),
     [
         (["other=127.0.0.1:1"], "no ContourConfiguration registers an extension other"),
