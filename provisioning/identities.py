@@ -20,8 +20,9 @@ def fleet(service: str, namespace: str) -> tuple[str, ...]:
 
 
 def gateway_fleet(gateway: str, namespace: str) -> tuple[str, ...]:
-    """The names of a Gateway's fleet; without the short one, which other namespaces have, too."""
-    return tuple(it for it in _of_a_service(gateway, namespace) if it != gateway)
+    """The name of a Gateway's fleet: the longest of those of a Service. Names of Gateways have
+    dots, so shorter ones are not unique: `a.b.svc` is of `b`, and of a namespace called `svc`."""
+    return _of_a_service(gateway, namespace)[-1:]
 
 
 def grpc_client(namespace: str) -> str:
