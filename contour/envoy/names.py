@@ -105,13 +105,14 @@ def credential(source: ObjectRef) -> Name:
     return Name(SECRET, f"credential/{source.namespace}/{source.name}")
 
 
-SYSTEM_TRUST = Name(SECRET, "trust/system")
+SYSTEM_TRUST = Name(SECRET, "system-trust")
 """The authorities of Envoy's own machine."""
-
-
 METRICS_PAIR = Name(SECRET, "metrics-tls-certificate")
 METRICS_TRUST = Name(SECRET, "metrics-ca-certificate")
-"""Files on Envoy's machine, for the listener of its metrics. Names of others contain slashes."""
+"""Files on Envoy's machine, for the listener of its metrics."""
+
+OWN_SECRETS = frozenset({SYSTEM_TRUST.name, METRICS_PAIR.name, METRICS_TRUST.name})
+"""The names of secrets of no object. They have no slash, for a namespace may have any name."""
 
 
 RUNTIME = Name(RUNTIME_LAYER, "dynamic")

@@ -23,8 +23,6 @@ _PRIVATE: tuple[_Private, ...] = ("private_key", "password", "pkcs12", "private_
 """Fields of a TLS certificate."""
 _KEYS: tuple[_Private, ...] = ("private_key", "pkcs12", "private_key_provider")
 """A TLS certificate is unusable without one of these."""
-_OURS: Final = frozenset({names.METRICS_PAIR.name, names.METRICS_TRUST.name})
-"""Those of our names that have no slash."""
 
 
 def without_private_parts(body: bytes) -> bytes:
@@ -120,7 +118,7 @@ def put_back(body: bytes, ours: bytes | None) -> bytes | None:
 def _refusals(found: Secret, ours: bytes | None) -> Iterator[str]:
     if found.ByteSize() > MOST_BYTES:
         yield f"to {found.ByteSize()} bytes, of which {MOST_BYTES} are allowed"
-    if ours is None and ("/" in found.name or found.name in _OURS):
+    if ours is None and ("/" in found.name or found.name in names.OWN_SECRETS):
         yield "whose name is one of Contour's own"
     own = Secret.FromString(ours) if ours is not None else Secret()
     if ours is not None and found.WhichOneof("type") != own.WhichOneof("type"):

@@ -96,6 +96,7 @@ LARGE = {"trusted_ca": {"inline_string": "x" * (secrets.MOST_BYTES + 1)}}
     [
         ("x/y", {"tls_certificate": PAIR}, "whose name is one of Contour's own"),
         ("metrics-tls-certificate", {"tls_certificate": PAIR}, "is one of Contour's own"),
+        ("system-trust", {"validation_context": ACCEPTING}, "is one of Contour's own"),
         ("new", {}, "without its private parts"),
         ("new", {"tls_certificate": {"certificate_chain": {"inline_string": "C"}}}, "without its"),
         ("new", {"session_ticket_keys": {}}, "without its private parts"),
