@@ -25,7 +25,7 @@ from contour.host import (
     installation,
     launch,
     log,
-    losses,
+    lostwrites,
     restarts,
     state,
 )
@@ -68,7 +68,7 @@ class EnvoyProcess:
         self._administration = administration.Administration(self._options.admin or self._socket)
         self._log = log.Log(directory.path / "envoy.log")
         self._access_log = log.Log(directory.path / "access.log")
-        self._losses = losses.Losses()
+        self._losses = lostwrites.LostWrites()
         self._crashes = restarts.Crashes()
         self._turn = asyncio.Condition()
         self._is_live = False

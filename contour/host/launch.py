@@ -13,7 +13,7 @@ import sys
 _PR_SET_PDEATHSIG = 1
 
 
-def become(parent: int, command: list[str]) -> None:
+def execute(parent: int, command: list[str]) -> None:
     """Replaces this process; returns only if the parent is gone already."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -29,4 +29,4 @@ def become(parent: int, command: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    become(int(sys.argv[1]), sys.argv[2:])
+    execute(int(sys.argv[1]), sys.argv[2:])

@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from contour.keysets.fetching import FetchError, Request, fetch
-from contour.keysets.slots import Slots, Standing
+from contour.keysets.slots import LastOutcome, Slots
 from dag.references.keysets import KeySet, Source, Wanted, noun
 
 log = logging.getLogger(__name__)
@@ -143,7 +143,7 @@ class Keeper:
         how: Wanted | None = None
         fault, keys = "", ""
         try:
-            async with self._slots.slot(source, self._standing(source)) as slot:
+            async with self._slots.slot(source, self._last_outcome(source)) as slot:
                 how = self._wanted.get(source)
                 if how is None:
                     return  # it was given up while it waited
@@ -158,11 +158,11 @@ class Keeper:
         self._failures[source] = self._failures.get(source, 0) + 1 if fault else 0
         self._take(source, keys, fault)
 
-    def _standing(self, source: Source) -> Standing:
+    def _last_outcome(self, source: Source) -> LastOutcome:
         failures = self._failures.get(source)
         if failures is None:
-            return Standing.NEW
-        return Standing.FAILED if failures else Standing.FETCHED
+            return LastOutcome.NEW
+        return LastOutcome.FAILED if failures else LastOutcome.FETCHED
 
     def _take(self, source: Source, keys: str, fault: str) -> None:
         before = self._known.get(source, KeySet())

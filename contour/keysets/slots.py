@@ -22,14 +22,14 @@ from contour.lookups import Address
 from dag.references.keysets import Source
 
 AT_ONCE = 32
-"""Slots for one standing."""
+"""Slots for all requests whose last one ended alike."""
 AT_ONCE_OF_ORIGIN = 4
-"""Slots for one standing and one scheme, host and port."""
+"""Slots for those of them with one scheme, host and port."""
 
 Origin = tuple[str, str | None, int | None]
 
 
-class Standing(Enum):
+class LastOutcome(Enum):
     """How the last request for a key set went."""
 
     NEW = auto()
@@ -64,16 +64,16 @@ class Slots:
     """The slots of one process."""
 
     def __init__(self) -> None:
-        self._every = {it: asyncio.Semaphore(AT_ONCE) for it in Standing}
-        self._of_origins = WeakValueDictionary[tuple[Standing, Origin], asyncio.Semaphore]()
+        self._every = {it: asyncio.Semaphore(AT_ONCE) for it in LastOutcome}
+        self._of_origins = WeakValueDictionary[tuple[LastOutcome, Origin], asyncio.Semaphore]()
         """An entry exists while a request has one of its slots, or waits for one."""
 
     @asynccontextmanager
-    async def slot(self, source: Source, standing: Standing) -> AsyncGenerator[Slot]:
+    async def slot(self, source: Source, outcome: LastOutcome) -> AsyncGenerator[Slot]:
         """Waits for a slot, and holds it."""
         fresh = asyncio.Semaphore(AT_ONCE_OF_ORIGIN)
-        own = self._of_origins.setdefault((standing, _origin(source.uri)), fresh)
-        every = self._every[standing]
+        own = self._of_origins.setdefault((outcome, _origin(source.uri)), fresh)
+        every = self._every[outcome]
         await own.acquire()
         try:
             await every.acquire()

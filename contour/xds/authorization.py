@@ -36,7 +36,7 @@ class NotYet(Exception):  # noqa: N818
     """The fleet has no configuration yet; the client should retry."""
 
 
-class Shut(Exception):  # noqa: N818
+class FleetEnding(Exception):  # noqa: N818
     """The Envoys of the fleet are about to end."""
 
 
@@ -69,7 +69,7 @@ def admitted(
     if not fleet.is_open:
         raise NotYet(f"fleet {fleet.name!r} has no configuration yet")
     if fleet.is_shut:
-        raise Shut(f"the Envoys of fleet {fleet.name!r} are about to end")
+        raise FleetEnding(f"the Envoys of fleet {fleet.name!r} are about to end")
     return fleet
 
 

@@ -61,7 +61,7 @@ _CODES: dict[type[Exception], grpc.StatusCode] = {
     authorization.Denied: grpc.StatusCode.PERMISSION_DENIED,
     authorization.UnknownFleet: grpc.StatusCode.NOT_FOUND,
     authorization.NotYet: grpc.StatusCode.UNAVAILABLE,
-    authorization.Shut: grpc.StatusCode.UNAVAILABLE,
+    authorization.FleetEnding: grpc.StatusCode.UNAVAILABLE,
     TooMany: grpc.StatusCode.RESOURCE_EXHAUSTED,
 }
 _LONGEST_PATH = 107  # of a Unix socket, by the kernel
@@ -228,7 +228,11 @@ class Server:
                 error = too_many
             if error is not None:
                 # Envoys whose fleet is shut ask again and again, as they should.
-                level = logging.DEBUG if isinstance(error, authorization.Shut) else logging.WARNING
+                level = (
+                    logging.DEBUG
+                    if isinstance(error, authorization.FleetEnding)
+                    else logging.WARNING
+                )
                 log.log(level, "closed the xDS stream of %s: %s", call.peer(), error)
                 await call.abort(_CODES[type(error)], str(error))
 

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from contour.keysets import fetching, slots
-from contour.keysets.slots import Slot, Standing
+from contour.keysets.slots import LastOutcome, Slot
 from dag import nodes
 from dag.references import jwks
 from dag.references.keysets import Wanted
@@ -150,7 +150,7 @@ async def test_a_silent_resolver_keeps_its_slot_and_delays_no_other(
 
     async def ask(name: str) -> str:
         source = nodes.RemoteJwks(f"http://{name}:{server.port}/good", timeout=1.0)
-        async with found.slot(source, Standing.NEW) as slot:
+        async with found.slot(source, LastOutcome.NEW) as slot:
             return await fetching.fetch(fetching.Request(source, Wanted(None, loopback=True), slot))
 
     monkeypatch.setattr(socket, "getaddrinfo", answer)

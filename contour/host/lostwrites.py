@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Losses:
+class LostWrites:
     """The number of lost writes so far, which starts at zero with each new Envoy."""
 
     count: int = 0
