@@ -26,7 +26,7 @@ def say(*lines: str, err: bool = False) -> None:
     click.echo("\n".join(map(printable.lines, lines)), err=err)
 
 
-def document(value: Any, format_: Format) -> None:
+def document(value: object, format_: Format) -> None:
     """Prints one document."""
     if format_ == "json":
         click.echo(_json(value))
@@ -34,7 +34,7 @@ def document(value: Any, format_: Format) -> None:
         click.echo(_yaml(value), nl=False)
 
 
-def stream(values: list[Any], format_: Format) -> None:
+def stream(values: Sequence[object], format_: Format) -> None:
     """Prints a list of objects: a YAML stream, or `{"items": […]}`."""
     if format_ == "json":
         document({"items": values}, "json")
@@ -108,7 +108,7 @@ def _block(row: "Sequence[Text]") -> "Group":
     return Group(*lines, *([Padding(rest, (0, 0, 0, 2))] if rest else []))
 
 
-def _json(value: Any) -> str:
+def _json(value: object) -> str:
     """JSON for programs that a terminal may show, too."""
     lines = json.dumps(value, indent=2, ensure_ascii=False).split("\n")
     return "\n".join(map(_escaped, lines))
@@ -118,7 +118,7 @@ def _escaped(line: str) -> str:
     return printable.UNPRINTABLE.sub(lambda it: f"\\u{ord(it.group()):04x}", line)
 
 
-def _yaml(value: Any) -> str:
+def _yaml(value: object) -> str:
     import yaml
 
     class Dumper(yaml.CSafeDumper):
