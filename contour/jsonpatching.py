@@ -1,6 +1,7 @@
 """An operation of a JSON patch (RFC 6902), applied to a document within limits.
 
-Every `copy` can double the document, so its size is checked after each operation.
+Every `copy` can double the document, and a value may be added at many places, so what operations
+write is counted before they are applied.
 """
 
 import json
@@ -11,6 +12,7 @@ from crds.raw import Raw
 
 _WITH_VALUE = frozenset({"add", "replace", "test"})
 _WITH_SOURCE = frozenset({"move", "copy"})
+_WRITING = frozenset({"add", "replace", "copy"})
 _LONGEST_REASON = 200
 
 
@@ -29,19 +31,37 @@ def check(operation: Raw) -> None:
         raise NotAppliedError("from must be set for move and copy, and for no other op")
 
 
-def applied(document: object, operation: Raw, longest: int) -> object:
+class Room:
+    """How many characters of JSON operations may still write into a document."""
+
+    def __init__(self, most: int) -> None:
+        self._most = self._left = most
+
+    def take(self, value: object) -> None:
+        """Counts a value that is about to be written. Raises NotAppliedError if it is too long."""
+        self._left -= len(json.dumps(value))
+        if self._left < 0:
+            raise NotAppliedError(f"more than {self._most:,} characters are written in all")
+
+
+def applied(document: object, operation: Raw, room: Room) -> object:
     """The document after an operation that has been checked; `document` itself may be modified.
-    Raises NotAppliedError, also if the result has more characters than `longest`."""
+    Raises NotAppliedError."""
     try:
+        if operation["op"] in _WRITING:
+            room.take(_written(document, operation))
         result: object = jsonpatch.apply_patch(document, [operation], in_place=True)
-        is_long = operation["op"] == "copy" and len(json.dumps(result)) > longest
     except (jsonpatch.JsonPatchException, jsonpatch.JsonPointerException) as error:
         raise NotAppliedError(_said(error)) from error
     except RecursionError as error:
         raise NotAppliedError("makes it nested too deeply") from error
-    if is_long:
-        raise NotAppliedError(f"makes it longer than {longest:,} characters")
     return result
+
+
+def _written(document: object, operation: Raw) -> object:
+    if operation["op"] == "copy":
+        return jsonpatch.JsonPointer(str(operation["from"])).resolve(document)
+    return operation["value"]
 
 
 def _said(error: Exception) -> str:

@@ -14,6 +14,7 @@ from dag.rawconfig.content import Remark
 def patched(document: Raw, patches: Sequence[JsonPatch], path: str, found: Found) -> Raw:
     """The patched document; notes the first operation that cannot be applied."""
     result: object = copy.deepcopy(document)
+    room = jsonpatching.Room(LONGEST)
     for index, it in enumerate(patches):
         step = operation(it)
         try:
@@ -22,7 +23,7 @@ def patched(document: Raw, patches: Sequence[JsonPatch], path: str, found: Found
             found.errors.append(Remark(f"{path}[{index}]", str(error)))
             return {}
         try:
-            result = jsonpatching.applied(result, step, LONGEST)
+            result = jsonpatching.applied(result, step, room)
         except jsonpatching.NotAppliedError as error:
             found.errors.append(Remark(f"{path}[{index}]", f"{it.op} {it.path}: {error}"))
             return {}

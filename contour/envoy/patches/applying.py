@@ -7,22 +7,27 @@ result is not a valid resource, the policy is left out there.
 import copy
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import jsonpatch
 from google.protobuf.message import Message
 
 from contour import jsonpatching
 from contour.envoy.patches import documents
-from crds.envoygateway.patchpolicy import PatchOperation
 from crds.meta import NamespacedName
 from crds.raw import Raw, is_mapping
 from dag.patches.policies import Operation, Patch
 from dag.patches.status import Failure
 
+if TYPE_CHECKING:
+    from contour.envoy.patches.jsonpaths import Finder
+
 MOST_BYTES = 1 << 20
 """The size limit of a document; a listener's template has some 10 KB."""
+MOST_WRITTEN = 2 << 20
+"""The number of characters of JSON that a policy may write into one resource."""
 MOST_PLACES = 256
 """The number of places that one JSONPath may find."""
 
@@ -84,9 +89,10 @@ def _after(kind: Kind, body: bytes, patch: Patch) -> bytes:
     number = patch.operations[0].number
     try:
         before, document = _before(kind, body, number)
+        limits = _Limits()
         for it in patch.operations:
             number = it.number
-            document = _operated(kind, document, it)
+            document = _operated(kind, document, it, limits)
         return _read(kind, before, document, number)
     except _FailedError:
         raise
@@ -100,6 +106,21 @@ def _after(kind: Kind, body: bytes, patch: Patch) -> bytes:
 _LONGEST = 300
 
 
+class _Limits:
+    """What the operations of one policy may still do to one resource."""
+
+    def __init__(self) -> None:
+        self.room = jsonpatching.Room(MOST_WRITTEN)
+
+    @cached_property
+    def finder(self) -> "Finder":
+        """What finds the places of JSONPaths."""
+        # Importing them takes 24 ms, and few policies have a JSONPath.
+        from contour.envoy.patches import jsonpaths  # noqa: PLC0415
+
+        return jsonpaths.Finder()
+
+
 def _before(kind: Kind, body: bytes, number: int) -> tuple[Message, object]:
     """The resource as it is, and its document."""
     before = kind.message()
@@ -110,22 +131,22 @@ def _before(kind: Kind, body: bytes, number: int) -> tuple[Message, object]:
         raise _FailedError(number, "name", str(error)) from error
 
 
-def _operated(kind: Kind, document: object, it: Operation) -> object:
+def _operated(kind: Kind, document: object, it: Operation, limits: _Limits) -> object:
     """The document after one operation, which may apply to several places."""
-    for step in _steps(kind, document, it):
+    for step in _steps(kind, document, it, limits):
         try:
             jsonpatching.check(step)
-            document = jsonpatching.applied(document, step, MOST_BYTES)
+            document = jsonpatching.applied(document, step, limits.room)
         except jsonpatching.NotAppliedError as error:
             why = f"{step['op']} {step['path']}: {error}"
             raise _FailedError(it.number, "operation", why) from error
     return document
 
 
-def _steps(kind: Kind, document: object, it: Operation) -> Iterator[Raw]:
+def _steps(kind: Kind, document: object, it: Operation, limits: _Limits) -> Iterator[Raw]:
     """The operations of RFC 6902 that an operation means."""
     found = it.patch.operation
-    for path in _paths(kind, document, it.number, found):
+    for path in _paths(kind, document, it, limits):
         step: Raw = {"op": found.op, "path": path}
         if found.from_ is not None:
             step["from"] = kind.pointer(found.from_)
@@ -134,29 +155,27 @@ def _steps(kind: Kind, document: object, it: Operation) -> Iterator[Raw]:
         yield step
 
 
-def _paths(kind: Kind, document: object, number: int, found: PatchOperation) -> Iterator[str]:
+def _paths(kind: Kind, document: object, it: Operation, limits: _Limits) -> Iterator[str]:
+    found = it.patch.operation
     if found.json_path is None:
         if found.path is None:
-            raise _FailedError(number, "operation", "needs a path or a jsonPath")
+            raise _FailedError(it.number, "operation", "needs a path or a jsonPath")
         yield kind.pointer(found.path)
         return
-    places = _found(document, number, found.json_path)
+    places = _found(document, it.number, found.json_path, limits)
     # The last first, because removing an entry moves those behind it.
     for place in reversed(places):
         yield place + (found.path or "")
 
 
-def _found(document: object, number: int, expression: str) -> list[str]:
+def _found(document: object, number: int, expression: str, limits: _Limits) -> list[str]:
     """The places that a JSONPath finds, in the order of the document."""
-    # Importing them takes 24 ms, and few policies have a JSONPath.
-    from jsonpath import JSONPathError  # noqa: PLC0415
-
-    from contour.envoy.patches import jsonpaths  # noqa: PLC0415
+    from jsonpath import JSONPathError  # noqa: PLC0415 (as for the finder)
 
     if not is_mapping(document):
         return []
     try:
-        found = islice(jsonpaths.found(expression, document), MOST_PLACES + 1)
+        found = islice(limits.finder.found(expression, document), MOST_PLACES + 1)
         places = [_pointer(it) for it in found]
     except JSONPathError as error:
         raise _FailedError(number, "operation.jsonPath", str(error.message)) from error

@@ -2,9 +2,9 @@
 
 It may be written as Envoy Gateway takes it, without `$` and between white space. What else RFC 9535
 does not have is refused. The library would match regular expressions with Python's
-backtracking engine, and follow `$..*..*..*` for hours. Here they are RE2, and each evaluation may
-take so many steps. They are counted before they are made, by the size of what a segment, a
-comparison or a regular expression is about to look at.
+backtracking engine, and follow `$..*..*..*` for hours. Here they are RE2, and one evaluation may
+take so many steps, and so may all those of one policy together. They are counted before they are
+made, by the size of what a segment, a comparison or a regular expression is about to look at.
 
 Import it only where an expression is evaluated, since importing the library takes 24 ms.
 """
@@ -33,6 +33,9 @@ MOST_STEPS = 50_000
 """The limit for one evaluation, some 0.2 s. In a virtual host with 1,000 routes, `$..*` takes
 10,000 steps."""
 
+MOST_TOGETHER = 200_000
+"""The limit for all evaluations of one policy on one resource."""
+
 _CHARACTERS = 100
 """The characters of a text that count as one step."""
 
@@ -40,18 +43,28 @@ Place = tuple[int | str, ...]
 """The keys and indices that lead to a node."""
 
 
-def found(expression: str, document: Raw) -> Iterator[Place]:
-    """The places that an expression finds, in the order of the document. Raises `JSONPathError` for
-    an expression that is wrong or takes too many steps."""
-    try:
-        for it in _Environment().compile(_rooted(expression)).finditer(document):
-            yield it.parts
-    except RecursionError as error:
-        raise JSONPathError("is nested too deeply", token=None) from error
-    except JSONPathSyntaxError as error:
-        raise JSONPathError(_said(error), token=None) from error
-    except OverflowError as error:
-        raise JSONPathError("has a number that is too large", token=None) from error
+class Finder:
+    """Evaluates the expressions of one policy on one resource."""
+
+    def __init__(self) -> None:
+        self._left = MOST_TOGETHER
+
+    def found(self, expression: str, document: Raw) -> Iterator[Place]:
+        """The places that an expression finds, in the order of the document. Raises
+        `JSONPathError` for an expression that is wrong or takes too many steps."""
+        steps = _Steps(self._left)
+        try:
+            steps.take(len(expression))  # to read it
+            for it in _Environment(steps).compile(_rooted(expression)).finditer(document):
+                yield it.parts
+        except RecursionError as error:
+            raise JSONPathError("is nested too deeply", token=None) from error
+        except JSONPathSyntaxError as error:
+            raise JSONPathError(_said(error), token=None) from error
+        except OverflowError as error:
+            raise JSONPathError("has a number that is too large", token=None) from error
+        finally:
+            self._left -= steps.taken
 
 
 def _rooted(expression: str) -> str:
@@ -71,15 +84,19 @@ def _said(error: JSONPathSyntaxError) -> str:
 
 
 class _Steps:
-    """How many steps an evaluation may still take."""
+    """How many steps an evaluation has taken; `left` are those of all together."""
 
-    def __init__(self) -> None:
-        self._left = MOST_STEPS
+    def __init__(self, left: int) -> None:
+        self.taken = 0
+        self._left = left
 
     def take(self, count: int) -> None:
-        self._left -= count
-        if self._left < 0:
+        self.taken += count
+        if self.taken > MOST_STEPS:
             raise JSONPathError(f"takes more than {MOST_STEPS:,} steps", token=None)
+        if self.taken > self._left:
+            why = f"takes more than {MOST_TOGETHER:,} steps together with those before it"
+            raise JSONPathError(why, token=None)
 
 
 def _size(value: object) -> int:
@@ -103,8 +120,8 @@ class _Environment(JSONPathEnvironment):
 
     max_recursion_depth = 200  # levels of JSON; Protobuf takes documents of more than 100
 
-    def __init__(self) -> None:
-        self.steps = _Steps()
+    def __init__(self, steps: _Steps) -> None:
+        self.steps = steps
         self.parser_class = _Parser
         super().__init__(strict=True)
 

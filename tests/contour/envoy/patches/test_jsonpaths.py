@@ -40,7 +40,7 @@ NESTED: Raw = {"list": [[[[[[[1]]]]]]]}
     ],
 )
 def test_places(expression: str, places: list[jsonpaths.Place]) -> None:
-    assert list(jsonpaths.found(expression, ROUTES)) == places
+    assert list(jsonpaths.Finder().found(expression, ROUTES)) == places
 
 
 @pytest.mark.parametrize(
@@ -74,5 +74,12 @@ def test_places(expression: str, places: list[jsonpaths.Place]) -> None:
 )
 def test_refused(expression: str, document: Raw, why: str) -> None:
     with pytest.raises(JSONPathError) as refused:
-        list(jsonpaths.found(expression, document))
+        list(jsonpaths.Finder().found(expression, document))
     assert why in str(refused.value.message)
+
+
+def test_the_steps_of_all_expressions_of_a_policy_are_counted_together() -> None:
+    finder = jsonpaths.Finder()
+    expressions = ["$..list[19]"] * (jsonpaths.MOST_TOGETHER // 1000)
+    with pytest.raises(JSONPathError, match="more than 200,000 steps together with those before"):
+        _ = [list(finder.found(it, DEEP)) for it in expressions]

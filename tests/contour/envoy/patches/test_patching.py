@@ -80,6 +80,11 @@ def copying(count: int) -> str:
     return patch(*PLACES["host"][:2], f"op: copy, from: {whole}, path: {whole}{below}")
 
 
+def writing(length: int) -> str:
+    """Writes so many characters."""
+    return patch(*PLACES["host"][:2], f"op: add, path: /a, value: {'x' * length}")
+
+
 RBAC = "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute"
 PRINCIPAL = "/typed_per_filter_config/x/rbac/rules/policies/p/principals/0"
 
@@ -281,6 +286,11 @@ def test_policies_are_layers_of_which_each_stands_in_for_the_next() -> None:
             "makes it nested too deeply",
         ),
         (
+            [writing(1 << 20), writing(1 << 20)],
+            "Invalid",
+            "operation: add /a: more than 2,097,152 characters are written in all",
+        ),
+        (
             [patch(crd.LISTENER, "ingress_http", "op: remove, path: /filter_chains/0")],
             "Invalid",
             "leaves 0 filter chains",
@@ -354,10 +364,10 @@ def test_whatever_a_policy_raises_is_told_and_the_others_stay_in_force(
 ) -> None:
     real = jsonpatching.applied
 
-    def planted(document: object, operation: Raw, longest: int) -> object:
+    def planted(document: object, operation: Raw, room: jsonpatching.Room) -> object:
         if operation["op"] == "test":
             raise ZeroDivisionError("planted")
-        return real(document, operation, longest)
+        return real(document, operation, room)
 
     monkeypatch.setattr(jsonpatching, "applied", planted)
     bad = policy("bad", patch(*PLACES["host"][:2], "op: test, path: /name, value: x"))
