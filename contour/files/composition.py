@@ -1,7 +1,8 @@
 """Composes the events of libyaml into one value; every limit is checked in advance.
 
 It is a loop with its own stack, because libyaml's composer overflows the C stack on deep nesting.
-Each alias counts with the size of its anchor and is never copied. Duplicate keys are refused
+Each alias counts with the size of its anchor, long texts as several values, and is never copied:
+what is read may be written again. Duplicate keys are refused
 instead of the last one winning. Keys become text as in sigs.k8s.io/yaml. Where a RefusedError is
 raised, the current event has the position.
 """
@@ -20,6 +21,8 @@ from crds.raw import is_list, is_mapping
 MAX_DEPTH = 200
 TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
 MAX_ALIASED = 50_000
+_CHARACTERS = 100
+"""A text counts as one value more for so many characters."""
 
 _TAG = "tag:yaml.org,2002:"
 _NO_KEY = object()
@@ -84,9 +87,11 @@ class Composition:
             text = _MERGE if text == "<<" and self._expects_key() else scalars.plain(event.value)
         if text is _MERGE and event.anchor is not None:
             raise RefusedError("<< cannot have an anchor")
+        more = len(event.value) // _CHARACTERS
+        self._size += more
         self._put(text)
         if event.anchor is not None:
-            self._anchors[event.anchor] = _Anchored(text, 1)
+            self._anchors[event.anchor] = _Anchored(text, 1 + more)
 
     def _expects_key(self) -> bool:
         return self._key is _NO_KEY and self._container.__class__ is dict
@@ -140,7 +145,8 @@ class Composition:
             raise RefusedError(_NO_SUCH_ANCHOR)
         self._aliased += anchored.size
         if self._aliased > MAX_ALIASED:
-            raise RefusedError(f"aliases expand to more than {MAX_ALIASED} values")
+            counted = f"of which a text is one for each {_CHARACTERS} characters"
+            raise RefusedError(f"aliases expand to more than {MAX_ALIASED} values, {counted}")
         if self._expects_key() and isinstance(anchored.value, (dict, list)):
             raise RefusedError("a key must be a string")
         self._size += anchored.size - 1

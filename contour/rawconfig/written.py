@@ -25,6 +25,10 @@ from crds.raw import Raw, is_mapping, mapping
 from dag.rawconfig.content import FromSecret, FromSlices, Remark
 from dag.values.selectors import OPERATORS
 
+MOST_CHARACTERS = 4 << 20
+"""The most characters of canonical JSON that the texts of one EnvoyConfig may stand for. Aliases of
+YAML stand for more than is written."""
+
 
 class Written(NamedTuple):
     """A resource as it is written."""
@@ -133,9 +137,8 @@ def _source(namespace: str, it: Resource, path: str) -> FromSecret | FromSlices:
     return FromSlices(slices.cluster_name, namespace, slices.selector, slices.target_port)
 
 
-def _of_texts(
-    written: EnvoyResources, serialization: Serialization, notes: Notes
-) -> Iterator[Written]:
+def _of_texts(written: EnvoyResources, serialization: Serialization, notes: Notes) -> list[Written]:
+    """All that can be read; none if they stand for too much, which would take long to compare."""
     by_field: Mapping[str, tuple[ResourceType, tuple[TextResource, ...]]] = {
         "endpoints": ("endpoint", written.endpoints),
         "clusters": ("cluster", written.clusters),
@@ -145,14 +148,22 @@ def _of_texts(
         "runtimes": ("runtime", written.runtimes),
         "extensionConfigs": ("extensionConfig", written.extension_configs),
     }
+    result, length = list[Written](), 0
     for name, (type_, texts) in by_field.items():
         for index, it in enumerate(texts):
             path = f"spec.envoyResources.{name}[{index}].value"
             try:
                 value = _value(it.value, serialization, path)
-                yield Written(path, type_, envoyconfig.canonical(value), value)
             except _Refused as refused:
                 notes.errors.append(refused.remark)
+                continue
+            result.append(Written(path, type_, envoyconfig.canonical(value), value))
+            length += len(result[-1].canonical)
+            if length > MOST_CHARACTERS:
+                told = f"makes all texts more than {MOST_CHARACTERS:,} characters of JSON"
+                notes.errors.append(Remark(path, told))
+                return []
+    return result
 
 
 def _value(text: str, serialization: Serialization, path: str) -> Raw:

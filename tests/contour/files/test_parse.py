@@ -76,6 +76,11 @@ REFUSED: dict[str, tuple[bytes, str, int]] = {
         "an alias refers to no complete anchor",
         1,
     ),
+    "a long text again and again": (
+        f"a: &a {'x' * 10_000}\nb: [{'*a, ' * 500}]\n".encode(),
+        "aliases expand to more than 50000 values, of which a text is one for each 100 characters",
+        1,
+    ),
     "laughs": (LAUGHS.encode(), "aliases expand to more than 50000 values", 5),
     "depth": (b"a: 1\nb: " + nested(500).encode(), "nested deeper than 200 levels", 1),
     "depth that would overflow a stack": (nested(100_000).encode(), "nested deeper than", 0),

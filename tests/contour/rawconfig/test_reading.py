@@ -252,6 +252,16 @@ def test_a_bomb_of_aliases_is_refused() -> None:
     assert ["aliases expand" in it.text for it in found.errors] == [True]
 
 
+def test_texts_that_stand_for_too_much_in_all_are_refused() -> None:
+    """What aliases of one text may stand for is not allowed for each of a thousand texts."""
+    long = "x" * 100_000
+    text = f"{{value: '{{name: a%d, layer: {{a: &a {long}, b: [{', '.join(['*a'] * 40)}]}}}}'}}"
+    every = ", ".join(text % it for it in range(4))
+    (error,) = read(f"serialization: yaml\nenvoyResources: {{runtimes: [{every}]}}").errors
+    assert error.path == "spec.envoyResources.runtimes[1].value"
+    assert "more than 4,194,304 characters of JSON" in error.text
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
