@@ -3,8 +3,6 @@
 Elsewhere: patched hosts and clusters of the objects (`routing`), listeners (`listening`).
 """
 
-from collections.abc import Iterator
-
 from contour.envoy import listening, routing
 from contour.envoy.credentials import Pieces
 from contour.envoy.hooks import lists, passed
@@ -18,7 +16,7 @@ from dag import hosts, listeners, nodes
 from dag.engine.view import Kept, View, query
 from dag.patches import policies, status
 from dag.patches.naming import PatchPlace
-from dag.patches.status import Failure, Outcome
+from dag.patches.status import Outcome
 
 
 @status.outcome.answer
@@ -75,21 +73,8 @@ def patched_added(view: View, place: PatchPlace) -> Patched:
     """An added cluster with its patches; asked for only if it has any."""
     if not _is_added(view, place):
         return Patched()
-    body, patches = _of_extensions(view, place), policies.at(view, place)
-    found = applying.applied(places.CLUSTER, body or b"", patches)
-    misnamed = tuple(_misnamed(place, found, patches)) if body is None else ()
-    return Patched((), (*found.failures, *misnamed)) if misnamed else found
-
-
-def _misnamed(
-    place: PatchPlace, found: Patched, patches: tuple[policies.Patch, ...]
-) -> Iterator[Failure]:
-    """The error if an added cluster does not have the name under which it is added."""
-    for it in found.layers:
-        if places.cluster_name(it.body) != place.name:
-            first = next(at for at in patches if at.policy == it.policy).operations[0]
-            why = f"the cluster that is added has to have the name {place.name!r}"
-            yield Failure(it.policy, first.number, "operation.value", why)
+    body, kind = _of_extensions(view, place), places.added(place.name)
+    return applying.applied(kind, body or b"", policies.at(view, place))
 
 
 @query

@@ -60,13 +60,21 @@ def _cluster_refusal(before: Message, after: Message) -> str:
     return ""
 
 
-def cluster_name(body: bytes) -> str:
-    """The name of a cluster."""
-    return cluster_pb2.Cluster.FromString(body).name
-
-
 CLUSTER = Kind(cluster_pb2.Cluster, _cluster_refusal, _same)
 """A cluster."""
+
+
+def added(name: str) -> Kind:
+    """A cluster of this name that patches add: there is nothing before the first of them."""
+
+    def refusal(before: Message, after: Message) -> str:
+        assert isinstance(after, cluster_pb2.Cluster)
+        if after.name != name:
+            return f"leaves no cluster with the name {name!r}, under which it is added"
+        return _cluster_refusal(before, after)
+
+    return CLUSTER._replace(refusal=refusal)
+
 
 _DEFAULT_CHAIN = "/default_filter_chain"
 

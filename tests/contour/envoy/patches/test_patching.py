@@ -85,6 +85,15 @@ def writing(length: int) -> str:
     return patch(*PLACES["host"][:2], f"op: add, path: /a, value: {'x' * length}")
 
 
+ADDING_NOTHING = patch(crd.CLUSTER, "new", "op: add, path: '', value: {}")
+MISNAMED = [
+    [ADDING_NOTHING.replace("{}", "{name: old, type: STATIC}")],
+    [
+        ADDING_NOTHING.replace("{}", "{name: new, type: STATIC}"),
+        patch(crd.CLUSTER, "new", "op: remove, path: /name"),
+    ],
+]
+
 RBAC = "type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBACPerRoute"
 PRINCIPAL = "/typed_per_filter_config/x/rbac/rules/policies/p/principals/0"
 
@@ -318,7 +327,12 @@ def test_policies_are_layers_of_which_each_stands_in_for_the_next() -> None:
         (
             [patch(crd.CLUSTER, "new", "op: add, path: '', value: {name: old, type: STATIC}")],
             "Invalid",
-            "has to have the name 'new'",
+            "leaves no cluster with the name 'new'",
+        ),
+        (
+            [ADDING_NOTHING],
+            "Invalid",
+            "spec.jsonPatches[0].operation: leaves no cluster with the name 'new'",
         ),
         (
             [patch(crd.ROUTES, "ingress_http/nobody.example.com", "op: remove, path: /routes")],
@@ -416,6 +430,16 @@ def test_a_cluster_is_added_and_goes_with_its_policy() -> None:
     assert told(controller).startswith("True/Programmed")
     take(controller, made, gone=True)
     assert [(it.name.name, it.value) for it in published.last] == [("new", None)]
+
+
+@pytest.mark.parametrize("misnamed", MISNAMED)
+def test_a_cluster_that_one_policy_misnames_can_be_added_by_another(misnamed: list[str]) -> None:
+    good = ADDING_NOTHING.replace("{}", "{name: new, type: STATIC}")
+    bad = policy("bad", *misnamed, priority=-1)
+    controller, published = served(GIVEN + bad + policy("p", good))
+    assert "leaves no cluster with the name 'new'" in told(controller, "bad")
+    assert told(controller).startswith("True/Programmed")
+    assert published.parts[resources.Name(resources.CLUSTER, "new"), ""] is not None
 
 
 def test_a_listener_has_what_a_patch_says_in_its_only_chain() -> None:
