@@ -8,6 +8,7 @@ like a part, once for each error message.
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from hashlib import blake2b
 from itertools import chain
 
@@ -29,6 +30,32 @@ _EDITION = "edition"
 _REMEMBERED = 16
 """The number of versions of a fleet whose refusals are remembered here; taints are stored
 elsewhere."""
+_MESSAGES = 16
+"""The number of messages of Envoys that are gone that are remembered of a version."""
+
+
+class _Refusals:
+    """The messages of the Envoys that refuse a version."""
+
+    def __init__(self) -> None:
+        self._by: dict[object, str] = {}
+        self._of_others: dict[str, None] = {}
+        """The messages of Envoys that are gone, the newest last."""
+
+    def add(self, envoy: object, words: str) -> None:
+        """An Envoy refuses the version."""
+        self._by[envoy] = words
+
+    def counted(self, envoys: AbstractSet[object]) -> Mapping[str, int]:
+        """How many of these Envoys, which are all that are connected, have sent each message."""
+        for it in [*self._by]:
+            if it not in envoys:
+                words = self._by.pop(it)
+                self._of_others.pop(words, None)
+                self._of_others[words] = None
+        for it in [*self._of_others][:-_MESSAGES]:
+            del self._of_others[it]
+        return {**dict.fromkeys(self._of_others, 0), **Counter(self._by.values())}
 
 
 class NodeReports(AckObserver):
@@ -45,7 +72,7 @@ class NodeReports(AckObserver):
         self._served = fleet
         self._engine = engine
         self._settle_soon = settle_soon
-        self._refusers: OrderedDict[str, dict[object, str]] = OrderedDict()
+        self._refusers: OrderedDict[str, _Refusals] = OrderedDict()
         self._taken: set[str] = set()
         self._said: dict[str, EnvoyReport] = {_OWN: EnvoyReport()}
         self._written: set[str] = set()
@@ -63,7 +90,7 @@ class NodeReports(AckObserver):
         """An Envoy refuses an edition."""
         version = _version(refused.edition)
         self._note(version)
-        self._refusers[version][refused.envoy] = refused.words[: report.MOST_WORDS]
+        self._refusers[version].add(refused.envoy, refused.words[: report.MOST_WORDS])
         self._say()
 
     def edition_taken(self, edition: str) -> None:
@@ -112,7 +139,7 @@ class NodeReports(AckObserver):
             self._engine.write(revisions.ACKNOWLEDGEMENTS, EditionKey(*self._key, version), None)
 
     def _note(self, version: str) -> None:
-        self._refusers.setdefault(version, {})
+        self._refusers.setdefault(version, _Refusals())
         self._refusers.move_to_end(version)
         while len(self._refusers) > _REMEMBERED:
             oldest, _ = self._refusers.popitem(last=False)
@@ -126,10 +153,8 @@ class NodeReports(AckObserver):
     def _report(self) -> EnvoyReport:
         envoys = self._served.envoys
         refusals: dict[PartKey, Refusal] = {}
-        for version, words in self._refusers.items():
-            counted = Counter(said for envoy, said in words.items() if envoy in envoys)
-            counted.update(dict.fromkeys(words.values(), 0))  # refused by Envoys that are gone
-            for said, count in counted.items():
+        for version, refusals_of in self._refusers.items():
+            for said, count in refusals_of.counted(envoys).items():
                 part = blake2b(said.encode(), digest_size=8).hexdigest()
                 refusals[Name(_EDITION, version), part] = Refusal((), said, by=(("", count),))
         taken = {it: ListenerState(it, is_pending=False) for it in self._taken}
