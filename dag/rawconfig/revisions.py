@@ -83,7 +83,8 @@ class Choice:
     revisions: tuple[Revision, ...]
     """The revisions that there should be, the newest last."""
     missing: tuple[str, ...] = ()
-    """What the desired revision waits for."""
+    """What the desired revision refers to that is not there. It waits for that, or is served
+    without it."""
 
 
 @query
@@ -120,7 +121,7 @@ def choice(view: View, key: NamespacedName) -> Choice | None:
         _state(reading, served, found),
         reading.version,
         found,
-        missing if is_waiting else (),
+        missing,
     )
 
 

@@ -107,6 +107,15 @@ def test_what_was_taken_once_does_not_wait_for_what_is_missing_later() -> None:
     stage.take("2")
     stage.write("2", items=[item("2"), missing_secret()])
     assert stage.served() == "2 InSync"
+    told = stage.status()
+    assert told is not None
+    assert [(it.status, it.reason) for it in told.conditions if it.type == "CacheOutOfSync"] == [
+        ("True", "WaitingForReferences")
+    ]
+    assert told.conditions[1].message.endswith(
+        "has no value key (in a cluster, the Secret has to "
+        "be of type Opaque); what is missing is left out"
+    )
 
 
 def test_a_rollback_is_another_edition_and_so_is_each_further_taint() -> None:
