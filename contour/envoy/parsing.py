@@ -45,6 +45,8 @@ class Found:
 
     errors: list[Remark] = field(default_factory=list)
     warnings: list[Remark] = field(default_factory=list)
+    doubled: list[Remark] = field(default_factory=list)
+    """Fields that are left out, because they are there under the name of the definition, too."""
 
 
 class Before(NamedTuple):
@@ -57,17 +59,25 @@ class Before(NamedTuple):
 def parsed(
     type_url: str, value: Raw, path: str, before: Before | None = None
 ) -> tuple[Message | None, Found]:
-    """The message of a resource; None if there is an error."""
+    """The message of a resource; None if there is an error. A field under both of its names is
+    none: stored revisions may have some."""
     message = messages.TYPES[type_url]()
-    found = read_into(message, value, path, before)
+    found = _whole(_definition(message), message, value, path, before)
+    found.warnings += found.doubled
     return (None if found.errors else message), found
 
 
-def read_into(message: Message, value: Raw, path: str, before: Before | None = None) -> Found:
+def read_into(message: Message, value: Raw, path: str) -> Found:
     """Fills an empty message; what it holds afterwards means nothing if there is an error."""
+    found = _whole(_definition(message), message, value, path, None)
+    found.errors += found.doubled
+    return found
+
+
+def _definition(message: Message) -> Descriptor:
     of = definitions.of(message.DESCRIPTOR.full_name)
     assert of is not None
-    return _whole(of, message, value, path, before)
+    return of
 
 
 def _whole(
@@ -192,6 +202,9 @@ class _Walk:
             if known is None:
                 text = f"is no field of {of.full_name}"
                 self.found.errors.append(Remark(place.path, text))
+            elif name != known.name and known.name in value:
+                text = f"is left out, because it is {known.name}, which is there, too"
+                self.found.doubled.append(Remark(place.path, text))
             else:
                 was = _Field.of(before, name, known)
                 result[name] = self._field(known, it, place, was)
@@ -295,6 +308,7 @@ class _Walk:
     def _note(self, found: Found) -> None:
         self.found.errors += found.errors
         self.found.warnings += found.warnings
+        self.found.doubled += found.doubled
 
 
 def _unpacked(of: Descriptor, before: Before | None) -> Before | None:

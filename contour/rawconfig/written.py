@@ -5,8 +5,10 @@ are never part of an EnvoyConfig: they are taken from Secrets of the same namesp
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from contour.files import parse
@@ -153,7 +155,7 @@ def _of_texts(written: EnvoyResources, serialization: Serialization, notes: Note
         for index, it in enumerate(texts):
             path = f"spec.envoyResources.{name}[{index}].value"
             try:
-                value = _value(it.value, serialization, path)
+                value = _value(it.value, serialization, path, notes)
             except _Refused as refused:
                 notes.errors.append(refused.remark)
                 continue
@@ -166,11 +168,12 @@ def _of_texts(written: EnvoyResources, serialization: Serialization, notes: Note
     return result
 
 
-def _value(text: str, serialization: Serialization, path: str) -> Raw:
+def _value(text: str, serialization: Serialization, path: str, notes: Notes) -> Raw:
     """The object of a text. How deep it may be nested is left to Protobuf, and what was taken once
     is not refused by a later release: a stored revision would no longer be served."""
     try:
-        read = json.loads(text) if serialization == "json" else parse.value(text.encode())
+        is_json = serialization == "json"
+        read = _json(text, path, notes) if is_json else parse.value(text.encode())
         if not is_mapping(read):
             raise _Refused(path, "must be an object")
         value = mapping(screening.without_nulls(read))
@@ -186,6 +189,28 @@ def _value(text: str, serialization: Serialization, path: str) -> Raw:
         hint = "" if serialization == "yaml" else "; for YAML, set serialization: yaml"
         raise _Refused(path, f"is not JSON: {error}{hint}") from None
     return value
+
+
+def _json(text: str, path: str, notes: Notes) -> object:
+    """The value of a text in JSON. Of equal keys the last counts, which is told."""
+    repeated: dict[str, None] = {}
+
+    def last(pairs: list[tuple[str, object]]) -> Raw:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            counts = Counter(name for name, _ in pairs)
+            repeated.update((it, None) for it, count in counts.items() if count > 1)
+        return result
+
+    read: object = json.loads(text, object_pairs_hook=last)
+    if repeated:
+        few = ", ".join(map(repr, islice(repeated, _FEW)))
+        told = f"has keys more than once in one object, of which the last counts: {few}"
+        notes.warnings.append(Remark(path, told))
+    return read
+
+
+_FEW = 5
 
 
 def _of_secrets(namespace: str, written: EnvoyResources, notes: Notes) -> Iterator[Written]:

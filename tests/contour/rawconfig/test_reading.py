@@ -214,6 +214,31 @@ def test_what_is_nested_as_deep_as_protobuf_reads_is_served() -> None:
     assert made.typed_dns_resolver_config.typed_config.Unpack(struct_pb2.Struct())
 
 
+@pytest.mark.parametrize("text", [
+    '{"name": "a", "connect_timeout": "2s", "connectTimeout": "1s"}',
+    '{"name": "a", "connectTimeout": "1s", "connect_timeout": "2s"}',
+])  # fmt: skip
+def test_of_two_names_of_one_field_that_of_the_definition_counts(text: str) -> None:
+    for spec in (f"resources: [{{type: cluster, value: {text}}}]",
+                 f"envoyResources: {{clusters: [{{value: '{text}'}}]}}"):  # fmt: skip
+        found = read(spec)
+        assert [it.path.rpartition(".")[2] for it in found.warnings] == ["connectTimeout"]
+        assert found.warnings[0].text.startswith("is left out, because it is connect_timeout")
+        assert found.content is not None
+        (item,) = found.content.items
+        assert isinstance(item, Fixed)
+        assert cluster_pb2.Cluster.FromString(item.body).connect_timeout.seconds == 2
+
+
+def test_of_equal_keys_in_a_text_in_json_the_last_counts_and_that_is_told() -> None:
+    text = '{"name": "a", "name": "b", "metadata": {"filter_metadata": {}, "filter_metadata": {}}}'
+    found = read(f"envoyResources: {{clusters: [{{value: '{text}'}}]}}")
+    assert [it.path for it in found.warnings] == ["spec.envoyResources.clusters[0].value"]
+    assert found.warnings[0].text.endswith("the last counts: 'filter_metadata', 'name'")
+    assert found.content is not None
+    assert [it.name for it in found.content.items] == ["b"]
+
+
 def test_types_that_are_not_known_pass_and_are_told() -> None:
     found = read(with_filter(f"{{'@type': {OTHER_TYPE}, mode: 1}}"))
     assert [it.path for it in found.warnings] == [

@@ -295,6 +295,13 @@ def test_policies_are_layers_of_which_each_stands_in_for_the_next() -> None:
             "makes it nested too deeply",
         ),
         (
+            [
+                patch(*PLACES["cluster"][:2], "op: add, path: /connectTimeout, value: 7s"),
+            ],
+            "Invalid",
+            "connectTimeout is left out, because it is connect_timeout, which is there, too",
+        ),
+        (
             [writing(1 << 20), writing(1 << 20)],
             "Invalid",
             "operation: add /a: more than 2,097,152 characters are written in all",
