@@ -22,7 +22,7 @@ from google.protobuf import any_pb2, json_format, message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
-from contour.envoy import definitions, encoding, messages
+from contour.envoy import definitions, encoding, messages, scalars
 from crds.raw import Raw, is_list, is_mapping
 from dag.rawconfig.content import Remark
 
@@ -211,11 +211,10 @@ class _Walk:
         return result
 
     def _field(self, of: FieldDescriptor, value: object, at: _Place, was: "_Field") -> object:
-        inner = of.message_type
-        if inner is None:
-            if is_mapping(value) or (is_list(value) and not of.is_repeated):
-                what = "an object" if is_mapping(value) else "a list"
-                self.found.errors.append(Remark(at.path, f"must not be {what}"))
+        inner, scalar = of.message_type, scalars.of_wrapper(of)
+        if inner is None or scalar is not None:
+            misfits = scalars.misfits(scalar or of, value, is_several=of.is_repeated)
+            self.found.errors += (Remark(at.path + end, why) for end, why in misfits)
             return value
         if inner.GetOptions().map_entry and is_mapping(value):
             held = inner.fields_by_name["value"]
