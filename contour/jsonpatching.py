@@ -13,6 +13,7 @@ from crds.raw import Raw
 _WITH_VALUE = frozenset({"add", "replace", "test"})
 _WITH_SOURCE = frozenset({"move", "copy"})
 _WRITING = frozenset({"add", "replace", "copy"})
+_VALUES: tuple[type, ...] = (dict, list, str, int, float, type(None))
 _LONGEST_REASON = 200
 
 
@@ -60,7 +61,10 @@ def applied(document: object, operation: Raw, room: Room) -> object:
 
 def _written(document: object, operation: Raw) -> object:
     if operation["op"] == "copy":
-        return jsonpatch.JsonPointer(str(operation["from"])).resolve(document)
+        found: object = jsonpatch.JsonPointer(str(operation["from"])).resolve(document)
+        if not isinstance(found, _VALUES):  # it is what `-` stands for
+            raise NotAppliedError("from leads past the end of a list")
+        return found
     return operation["value"]
 
 

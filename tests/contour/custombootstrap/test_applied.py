@@ -283,6 +283,10 @@ def test_a_listener_on_a_used_port_is_refused(text: str, told: str) -> None:
                 _op("copy", "/a" * min(2**n, 510) + "/a", **{"from": "/a"}) for n in range(12)]),
             "makes it nested too deeply",
         ),
+        (
+            _patch(_op("copy", "/node/id", **{"from": "/static_resources/clusters/-"})),
+            "jsonPatches[0] copy /node/id: from leads past the end of a list",
+        ),
         (_patch(_op("add", "/a")), "value must be set for add, replace and test"),
         (json.dumps({"type": "Merge"}), "Replace and Merge need value alone"),
         (json.dumps({"value": "a: 1", "jsonPatches": [_op("remove", "/a")]}), "need value alone"),
