@@ -11,7 +11,7 @@ from dag.configuration import settings
 from dag.engine.view import OpenQuery, Query, View, query
 from dag.gateway import conditions
 from dag.patches.naming import PatchPlace
-from dag.patches.policies import patching
+from dag.patches.policies import Patch, patching
 from dag.problems import Problem
 from dag.problems import patches as problems
 from dag.problems.reasons import ConditionType
@@ -49,7 +49,7 @@ def envoy_patch_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
         return None
     told = (
         *found.problems,
-        *(it for place, _ in found.patches for it in _failed(view, key, place)),
+        *(it for place, patch in found.patches for it in _failed(view, place, patch)),
     )
     accepted = conditions.condition(ConditionType.Accepted, told, "the policy is accepted")
     every = [accepted]
@@ -59,26 +59,18 @@ def envoy_patch_policy(view: View, key: NamespacedName) -> PolicyStatus | None:
     return PolicyStatus((AncestorStatus(found.ancestor, name, tuple(every)),))
 
 
-def _failed(view: View, key: NamespacedName, place: PatchPlace) -> Iterator[Problem]:
+def _failed(view: View, place: PatchPlace, patch: Patch) -> Iterator[Problem]:
     if not view.read(tables.TRANSLATED, ()):
         return
     found = view.ask(outcome, place)
-    own = problems.policy(key)
+    own = problems.policy(patch.policy)
     if found.missing:
-        index = next(it for it in _indexes(view, key, place))
-        yield problems.not_found(own.at("jsonPatches", index).at("name"), found.missing)
+        first = patch.operations[0].number
+        yield problems.not_found(own.at("jsonPatches", first).at("name"), found.missing)
     for it in found.failures:
-        if it.policy == key:
+        if it.policy == patch.policy:
             at = own.at("jsonPatches", it.number).at(it.field)
             yield problems.not_applied(at, it.why)
-
-
-def _indexes(view: View, key: NamespacedName, place: PatchPlace) -> Iterator[int]:
-    found = view.ask(patching, key)
-    assert found is not None, "the policy is there"
-    for at, patch in found.patches:
-        if at == place:
-            yield from (it.number for it in patch.operations)
 
 
 STATUSES: Mapping[str, Query[NamespacedName, PolicyStatus | None]] = {
