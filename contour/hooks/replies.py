@@ -136,9 +136,11 @@ def _check_unique(name: Field, found: list[bytes]) -> None:
     names = [wire.name(it) for it in found]
     if not all(names):
         raise _WrongNameError(f"one of {name} has no name")
-    if len(set(names)) < len(names):
-        twice = next(it for at, it in enumerate(names) if it in names[:at])
-        raise _WrongNameError(f"{name} has {twice} twice")
+    seen: set[str] = set()
+    for it in names:
+        if it in seen:
+            raise _WrongNameError(f"{name} has {it} twice")
+        seen.add(it)
 
 
 def _check_same(name: Field, asked: bytes, found: bytes) -> None:
