@@ -29,13 +29,21 @@ class Snapshot(NamedTuple):
 
 
 @query
+def _read(view: View, key: NodeKey) -> tuple[Item, ...]:
+    """The resources that the Envoys of a node ID are served. To read those of an older revision
+    takes long, so it is done once, and not whenever something that they refer to changes."""
+    found = view.ask(serving.served, key)
+    return reading.items(found[1]) if found is not None else ()
+
+
+@query
 def snapshot(view: View, key: NodeKey) -> Snapshot | None:
     """What the Envoys of a node ID are served; None if nothing is."""
     found = view.ask(serving.served, key)
     if found is None:
         return None
     edition, content = found
-    items = reading.items(content)
+    items = view.ask(_read, key)
     every = (part for it in items for part in _parts(view, it, edition))
     return Snapshot(edition, content.version, tuple(every), values(items))
 
