@@ -59,7 +59,7 @@ class _Kept(NamedTuple):
 
     revision: Revision
     was_object: bool
-    """Whether its object was deleted; otherwise none has been seen yet."""
+    """Whether its object was deleted or edited; otherwise none has been seen yet."""
 
     def is_over(self, stored: Sequence[Stored], newest: str) -> bool:
         """Whether this replica must stop serving it, because the leader may do without it: the
@@ -225,32 +225,29 @@ class Following:
 
     def _note(self, key: NamespacedName, found: EnvoyConfigRevision | None) -> None:
         self._dirty.add(key)
-        before = self._objects.pop(key, None)
-        self._contents.pop(key, None)
+        before, was = self._objects.pop(key, None), self._contents.pop(key, None)
         if key in self._foreign.get(key.namespace, ()):
             self._foreign[key.namespace].discard(key)
             for owner in self.owners():
                 self.on_change(owner)
         if found is None:
             if before is not None and self._is_ours(before):
+                self._keep_served(_owner(before), was)
                 self._miss(key, before)
             return
         self._objects[key] = found
         if self._is_ours(found):
-            self._contents[key] = reading.unread(found)
+            self._contents[key] = content = reading.unread(found)
+            if content is None:
+                self._keep_served(_owner(found), was)
             self._of.setdefault(_owner(found), set()).add(key)
         else:
             self._foreign.setdefault(key.namespace, set()).add(key)
             self.on_change(_owner(found))
 
     def _miss(self, key: NamespacedName, before: EnvoyConfigRevision) -> None:
-        """Handles a deleted revision: the reports about it no longer count; if it is served, it
-        stays."""
+        """Handles a deleted revision: the reports about it no longer count."""
         owner, version = _owner(before), before.spec.version
-        there = self.known(ObjectRef(_OWNER.kind, *owner))
-        if self._served(owner) == version and there is not None:
-            gone = Revision(Unread(before.spec.node_id, version, before))
-            self._kept[owner] = _Kept(gone, was_object=True)
         reports = self.instance.node_reports.get(NodeKey(key.namespace, before.spec.node_id))
         if reports is not None:
             reports.forget_version(version)
@@ -258,6 +255,12 @@ class Following:
         if not self._of[owner]:
             del self._of[owner]
         self._write_row(owner)
+
+    def _keep_served(self, owner: NamespacedName, gone: Unread | None) -> None:
+        """A revision whose object is deleted, or edited, stays if it is served."""
+        there = self.known(ObjectRef(_OWNER.kind, *owner))
+        if gone is not None and there is not None and self._served(owner) == gone.version:
+            self._kept[owner] = _Kept(Revision(gone), was_object=True)
 
     def _keep_unseen(self, owner: NamespacedName) -> None:
         """An EnvoyConfig is served before the object of its revision is seen. If its content
@@ -314,7 +317,8 @@ class Following:
         kept = self._kept.pop(owner, None)
         read = self.instance.controller.engine.row(READINGS, owner)
         newest = read.version if read is not None and read.content is not None else ""
-        if kept is None or kept.is_over(stored, newest):
+        sound = [it for it in stored if it.content is not None]
+        if kept is None or kept.is_over(sound, newest):
             return tuple(found)
         if all(it.content.version != kept.revision.content.version for it in found):
             self._kept[owner] = kept

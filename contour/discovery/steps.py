@@ -79,7 +79,7 @@ def following(wanted: Wanted | None, present: Sequence[Stored], now: str) -> Ste
     by_version = {it.version: it for it in ours if _is_sound(it)}
     wanted = wanted.without({it.version for it in ours if it.is_deleted} - by_version.keys())
     return (
-        _made(wanted, by_version)
+        _made(wanted, present, by_version)
         or _renumbered(wanted, by_version)
         or _told(wanted, by_version, now)
         or _removed(wanted, present, by_version)
@@ -94,12 +94,19 @@ def _is_sound(it: Stored) -> bool:
     return not it.is_deleted and it.content is not None
 
 
-def _made(wanted: Wanted, present: Mapping[str, Stored]) -> Step | None:
-    newest = max((it.sequence for it in present.values()), default=0)
+def _made(
+    wanted: Wanted, present: Sequence[Stored], by_version: Mapping[str, Stored]
+) -> Step | None:
+    """Makes a revision that is missing. An object with its name has been edited, or is left from
+    another EnvoyConfig; it goes first."""
+    newest = max((it.sequence for it in by_version.values()), default=0)
     for it in wanted.revisions:
         version = it.content.version
-        if version not in present:
+        if version not in by_version:
             spec = _spec(wanted.owner, it)
+            name = documents.name(spec.node_id, version)
+            if taken := [found for found in _living(present) if found.key.name == name]:
+                return Remove(taken[0])
             place = newest + 1 if it is wanted.revisions[-1] else documents.place(it)
             return Create(documents.document(wanted.owner, spec, version, place, wanted.mark))
     return None

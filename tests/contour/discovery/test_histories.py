@@ -41,6 +41,27 @@ async def test_what_is_served_and_deleted_stays_while_a_finalizer_keeps_it_and_i
     assert store.says(documents.PUBLISHED) == ["good"]
 
 
+@pytest.mark.parametrize("is_rolled_back", [False, True])
+async def test_what_is_served_and_edited_stays_and_is_made_again(is_rolled_back: bool) -> None:
+    store = Store(content="good")
+    replica = Replica(store)
+    replica.hear()
+    replica.write()
+    (name,) = store.objects
+    if is_rolled_back:
+        await _refused(store, replica, "bad")
+    good = replica.published
+    store.spoil(name)
+    replica.look(REVISION)
+    await asyncio.sleep(0)
+    assert replica.published == good
+    replica.write()
+    await asyncio.sleep(0)
+    assert store.contents() == (["good", "bad"] if is_rolled_back else ["good"])
+    assert store.says(documents.PUBLISHED) == ["good"]
+    assert replica.published == good
+
+
 @pytest.mark.parametrize("known", [False, True])
 async def test_a_content_that_the_leader_never_saw_is_gone_back_to_by_nobody(known: bool) -> None:
     """Another replica has served it, before a content came that Envoys refuse, or had refused."""

@@ -151,6 +151,13 @@ class Store:
         mapping(raw["metadata"])["deletionTimestamp"] = _CREATED.isoformat()
         self._put(name, raw)
 
+    def spoil(self, name: str) -> None:
+        """A user edits the content of a revision."""
+        text = json.dumps(self.objects[name])
+        spoilt = re.sub(r'("alt_stat_name": )"[^"]*"', r'\1"other"', text)
+        assert spoilt != text
+        self._put(name, json.loads(spoilt))
+
     def leaving(self) -> list[str]:
         """The names of such revisions."""
         return [it.key.name for it in self.present() if it.is_deleted]
