@@ -145,16 +145,33 @@ def _write_edge(target: Pb, policy: Downstream) -> None:
         target.tracing.CopyFrom(logs.tracing(edge.tracing, cluster))
 
 
+_Comparison = accesslog_pb2.ComparisonFilter
+
+
 def _write_local_replies(target: pb.LocalReplyConfig) -> None:
     """Takes the body of Envoy's own answers with a status that has none. Envoy would send it, and
-    clients would take it for the next response on the connection (RFC 9112, section 6.3)."""
-    mapper = target.mappers.add()
-    mapper.body.inline_string = ""
+    clients would take it for the next response on the connection (RFC 9112, section 6.3).
+
+    An authorization server may also refuse a request with a status that no answer has, or only one
+    that another answer follows (RFC 9110, section 15.2): clients get 403.
+    """
+    bodiless = target.mappers.add()
+    bodiless.body.inline_string = ""
     for status in sorted(statuses.BODILESS):
-        comparison = mapper.filter.or_filter.filters.add().status_code_filter.comparison
-        comparison.op = accesslog_pb2.ComparisonFilter.EQ
-        comparison.value.default_value = status
-        comparison.value.runtime_key = f"contour.answers.without_body.{status}"
+        _write_status(bodiless, _Comparison.EQ, status)
+    wrong = target.mappers.add()
+    wrong.body.inline_string = ""
+    wrong.status_code.value = 403
+    _write_status(wrong, _Comparison.LE, 199)
+    _write_status(wrong, _Comparison.GE, 600)
+
+
+def _write_status(target: pb.ResponseMapper, how: _Comparison.Op.ValueType, status: int) -> None:
+    """Adds a condition on the status, of which one has to be met."""
+    comparison = target.filter.or_filter.filters.add().status_code_filter.comparison
+    comparison.op = how
+    comparison.value.default_value = status
+    comparison.value.runtime_key = f"contour.answers.without_body.{status}"
 
 
 def _codec(policy: Downstream) -> Pb.CodecType.ValueType:

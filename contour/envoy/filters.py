@@ -21,7 +21,7 @@ from google.protobuf.message import Message
 
 from contour.envoy import encoding, names, scripts, slots
 from contour.envoy.conditional import for_host
-from contour.envoy.guards import authorization
+from contour.envoy.guards import authorization, frames
 from contour.envoy.policy import Downstream
 from dag import nodes
 
@@ -60,10 +60,15 @@ def default(listener: str, policy: Downstream, tls: nodes.Tls) -> Iterator[pb.Ht
 
 def _of_listeners(policy: Downstream) -> Iterator[pb.HttpFilter]:
     """The filters that a request passes before it is routed, each only for its listener."""
+    framed = any(it.authorization.protocol == "grpc" for it in policy.filters)
+    for name, content in frames.before() if framed else ():
+        yield _filter(OF_LISTENERS + name, content)
     for it in policy.filters:
         cluster = policy.names[it.authorization.cluster]
         content = authorization.always(it.authorization, cluster)
         yield _filter(OF_LISTENERS + it.name, for_host(it.host, it.exceptions, content))
+    for name, content in frames.after() if framed else ():
+        yield _filter(OF_LISTENERS + name, content)
 
 
 def _table(listener: str, policy: Downstream) -> pb.HttpFilter:

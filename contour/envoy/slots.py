@@ -169,6 +169,7 @@ SLOTS = (
     Slot(bodies.NAME, _always(places.installed()), _is_told),
     Slot(logins.NAME, _always(logins.installed()), _is_told),
     Slot(tokens.NAME, _always(tokens.discovered()), _is_told),
+    Slot(frames.KEPT, _always(places.installed()), _is_told),
     Slot(frames.RESTORED, _always(frames.restored()), _is_told),
     *(Slot(name, _always(authorization.installed(name)), _is_told) for name in authorization.NAMES),
     Slot(frames.NOTED, _always(frames.noted()), _is_told),

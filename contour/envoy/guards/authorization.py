@@ -123,6 +123,7 @@ def _filter(*, fails_open: bool) -> pb.ExtAuthz:
         failure_mode_allow=fails_open,
         clear_route_cache=True,
         include_peer_certificate=True,
+        validate_mutations=True,
         status_on_error=http_status_pb2.HttpStatus(code=http_status_pb2.Forbidden),
     )
     result.disallowed_headers.patterns.add(prefix=_PRIVATE)

@@ -1,25 +1,40 @@
-"""Protects the Content-Length of responses from authorization servers.
+"""Protects the Content-Length and the status of responses from authorization servers.
 
 A gRPC authorization server may add headers to responses, and Envoy 1.40 limits only its changes of
 requests. With a Content-Length of its own the server, which may be a tenant's, could forge the next
-response on the connection (RFC 9112, section 6.3). So the length is recorded before the server's
-headers are added, and restored after that; responses pass filters backwards, so `NOTED` comes after
-the server in the chain and `RESTORED` before it. No server can write where the length is recorded:
-the metadata of a server has the server's own namespace.
+response on the connection (RFC 9112, section 6.3); with the status 204 for a response that has a
+body it could do the same. So both are recorded before the server's headers are added. After that
+the length is restored, and a response with another status is replaced by a 500, since no filter
+restores a status. Responses pass filters backwards, so `NOTED` comes after the server in the chain,
+and `RESTORED` and `KEPT` before it. No server can write where they are recorded: the metadata of a
+server has the server's own namespace.
 """
 
 from collections.abc import Iterator
 
+from cel.expr import syntax_pb2
 from envoy.config.core.v3 import base_pb2
+from envoy.extensions.filters.http.custom_response.v3 import custom_response_pb2 as custom_pb
 from envoy.extensions.filters.http.header_mutation.v3 import header_mutation_pb2 as mutation_pb
 from envoy.extensions.filters.http.header_to_metadata.v3 import header_to_metadata_pb2 as noting_pb
+from envoy.extensions.http.custom_response.local_response_policy.v3 import local_response_policy_pb2
 from google.protobuf.message import Message
+from xds.type.matcher.v3 import cel_pb2, matcher_pb2
+from xds.type.matcher.v3 import http_inputs_pb2 as attributes_pb2
+
+from contour.envoy import encoding
+from contour.envoy.guards import places
 
 NOTED = "contour.length.noted"
 RESTORED = "contour.length.restored"
+KEPT = "contour.status.kept"
+"""A place: Envoy calls the filter for it unfinished, so it runs only where it is used."""
 
-_HEADER = "content-length"
-_PLACE, _KEY = "contour.length", "length"
+_LENGTH, _STATUS = "content-length", ":status"
+_PLACE = "contour.length"
+_PLACE_OF_LISTENERS = "contour.length.listener"
+"""Filters between the two, such as compression, may change the length."""
+_KEYS = {_LENGTH: "length", _STATUS: "status"}
 
 
 def noted() -> noting_pb.Config:
@@ -34,16 +49,96 @@ def restored() -> mutation_pb.HeaderMutation:
 
 def policy() -> Iterator[tuple[str, Message]]:
     """For routes whose server may add headers."""
-    noting = noting_pb.Config()
-    rule = noting.response_rules.add(header=_HEADER)
-    rule.on_header_present.metadata_namespace = _PLACE
-    rule.on_header_present.key = _KEY
-    yield NOTED, noting
-    restoring = mutation_pb.HeaderMutationPerRoute()
-    changes = restoring.mutations.response_mutations
-    changes.add().remove = _HEADER
+    yield NOTED, _noting(_PLACE)
+    yield RESTORED, mutation_pb.HeaderMutationPerRoute(mutations=_restoring(_PLACE))
+    yield KEPT, places.filled("envoy.filters.http.custom_response", _keeping(_PLACE))
+
+
+def before() -> Iterator[tuple[str, Message]]:
+    """The filters of a chain before servers of listeners that may add headers."""
+    yield "status.kept", _keeping(_PLACE_OF_LISTENERS)
+    yield "length.restored", mutation_pb.HeaderMutation(mutations=_restoring(_PLACE_OF_LISTENERS))
+
+
+def after() -> Iterator[tuple[str, Message]]:
+    """The filter of a chain after these servers."""
+    yield "length.noted", _noting(_PLACE_OF_LISTENERS)
+
+
+def _noting(place: str) -> noting_pb.Config:
+    result = noting_pb.Config()
+    for header, key in _KEYS.items():
+        rule = result.response_rules.add(header=header)
+        rule.on_header_present.metadata_namespace = place
+        rule.on_header_present.key = key
+    return result
+
+
+def _restoring(place: str) -> mutation_pb.Mutations:
+    result = mutation_pb.Mutations()
+    changes = result.response_mutations
+    changes.add().remove = _LENGTH
     back = changes.add().append
-    back.header.key = _HEADER
-    back.header.value = f"%DYNAMIC_METADATA({_PLACE}:{_KEY})%"
+    back.header.key = _LENGTH
+    back.header.value = f"%DYNAMIC_METADATA({place}:{_KEYS[_LENGTH]})%"
     back.append_action = base_pb2.HeaderValueOption.OVERWRITE_IF_EXISTS_OR_ADD
-    yield RESTORED, restoring
+    return result
+
+
+def _keeping(place: str) -> custom_pb.CustomResponse:
+    result = custom_pb.CustomResponse()
+    found = result.custom_response_matcher.matcher_list.matchers.add()
+    _write_is_changed(found.predicate, place)
+    answer = local_response_policy_pb2.LocalResponsePolicy()
+    answer.status_code.value = 500
+    found.on_match.action.name = "status"
+    found.on_match.action.typed_config.CopyFrom(encoding.packed(answer))
+    return result
+
+
+def _write_is_changed(target: matcher_pb2.Matcher.MatcherList.Predicate, place: str) -> None:
+    """Fills in `response.headers[":status"] != metadata.filter_metadata[place]["status"]`."""
+    found = target.single_predicate
+    found.input.name = "envoy.matching.inputs.cel_data_input"
+    attributes = attributes_pb2.HttpAttributesCelMatchInput()
+    found.input.typed_config.CopyFrom(encoding.packed(attributes))
+    expression = _call(
+        "_!=_",
+        _entry(_field("response", "headers"), _STATUS),
+        _entry(_entry(_field("metadata", "filter_metadata"), place), _KEYS[_STATUS]),
+    )
+    _number(expression, 1)
+    wanted = cel_pb2.CelMatcher()
+    wanted.expr_match.cel_expr_parsed.expr.CopyFrom(expression)
+    found.custom_match.name = "envoy.matching.matchers.cel_matcher"
+    found.custom_match.typed_config.CopyFrom(encoding.packed(wanted))
+
+
+def _field(of: str, name: str) -> syntax_pb2.Expr:
+    result = syntax_pb2.Expr()
+    result.select_expr.operand.ident_expr.name = of
+    result.select_expr.field = name
+    return result
+
+
+def _entry(of: syntax_pb2.Expr, key: str) -> syntax_pb2.Expr:
+    wanted = syntax_pb2.Expr()
+    wanted.const_expr.string_value = key
+    return _call("_[_]", of, wanted)
+
+
+def _call(function: str, *arguments: syntax_pb2.Expr) -> syntax_pb2.Expr:
+    result = syntax_pb2.Expr()
+    result.call_expr.function = function
+    result.call_expr.args.extend(arguments)
+    return result
+
+
+def _number(target: syntax_pb2.Expr, first: int) -> int:
+    """Numbers the nodes of an expression, as Envoy wants them. Returns the next number."""
+    target.id, following = first, first + 1
+    for it in target.call_expr.args if target.HasField("call_expr") else ():
+        following = _number(it, following)
+    if target.HasField("select_expr"):
+        following = _number(target.select_expr.operand, following)
+    return following

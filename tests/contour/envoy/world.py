@@ -28,6 +28,7 @@ ORIGIN = ObjectRef("HTTPProxy", "shop", "front")
 VIRTUAL_HOSTS: Table[nodes.HostKey, nodes.VirtualHost] = Table("virtual hosts")
 SECURE_HOSTS: Table[nodes.HostKey, nodes.SecureHost] = Table("secure hosts")
 LISTENERS: Table[str, tuple[nodes.Listener, ...]] = Table("listeners")
+FILTERS: Table[nodes.ListenerKey, tuple[nodes.ListenerFilter, ...]] = Table("filters")
 ENDPOINTS: Table[nodes.ServicePort, nodes.Endpoints] = Table("endpoints")
 SECRETS: Table[NamespacedName, nodes.Secret] = Table("secrets")
 BUNDLES: Table[nodes.Trust, nodes.TrustBundle] = Table("bundles")
@@ -62,7 +63,7 @@ _ROWS: dict[Query[Any, Any], Any] = {
     listeners.listener: lambda view, key: next(
         (it for it in view.read(LISTENERS, key.fleet) or () if it.name == key.name), None
     ),
-    filteredlisteners.filters: lambda view, key: (),
+    filteredlisteners.filters: lambda view, key: view.read(FILTERS, key) or (),
     telemetry.of_listener: lambda view, key: None,
     clientports.settings: lambda view, key: None,
     securitycredentials.reading: lambda view, key: (

@@ -1,16 +1,22 @@
 """Guards that ask others: authorization servers, keys of tokens, the rate limit service."""
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from envoy.config.core.v3 import base_pb2
+from envoy.service.auth.v3.external_auth_pb2 import CheckResponse
+from envoy.type.v3 import http_status_pb2
 
+from crds.meta import ObjectRef
 from dag import nodes
 from dag.references import keysets
 from tests.contour.envoy import proxies, world
 from tests.contour.envoy.served.conftest import GRPC, HTTP, NOBODY, ONE, Served
 from tests.testbed import tokens
+from tests.testbed.patience import PATIENCE
 
 pytestmark = [
     pytest.mark.envoy,
@@ -64,6 +70,11 @@ def hosts(served: Served) -> None:
         world.route(FORWARD),
         policies=asked,
     )
+    served.serve("listener.test", world.route(FORWARD))
+    origin = ObjectRef("Gateway", "shop", "front")
+    decided = nodes.ListenerFilter("front/0", "listener.test", (), ASKED, origin)
+    at = nodes.ListenerKey(world.FLEET, world.PLAIN)
+    served.proxy.world.engine.write(world.FILTERS, at, (decided,))
     every = replace(BY_HTTP, upstream_headers=(nodes.ValueMatch("contains", "-"),))
     served.serve("frame.test", world.route(FORWARD, policies=nodes.Policies(authorization=every)))
     body = nodes.Authorization(GRPC, body=nodes.AuthorizationBody(10))
@@ -168,6 +179,70 @@ async def test_a_server_does_not_cut_answers(envoy: Served, path: str) -> None:
     if path == "/":
         assert json.loads(answer.body)["backend"] == "one"
         assert int(answer.headers["content-length"]) == len(answer.body)
+
+
+_NEXT = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"
+
+
+def _header(name: str, value: str) -> base_pb2.HeaderValueOption:
+    action = base_pb2.HeaderValueOption.OVERWRITE_IF_EXISTS_OR_ADD
+    header = base_pb2.HeaderValue(key=name, value=value)
+    return base_pb2.HeaderValueOption(header=header, append_action=action)
+
+
+def _refusing(status: int, *headers: base_pb2.HeaderValueOption) -> CheckResponse:
+    result = CheckResponse()
+    result.status.code = 16
+    result.denied_response.status.code = http_status_pb2.StatusCode.ValueType(status)
+    result.denied_response.body = _NEXT
+    result.denied_response.headers.extend(headers)
+    return result
+
+
+def _adding(*headers: base_pb2.HeaderValueOption) -> CheckResponse:
+    result = CheckResponse()
+    result.ok_response.response_headers_to_add.extend(headers)
+    return result
+
+
+async def _answered(envoy: Served, answer: CheckResponse, host: str) -> bytes:
+    """What comes when the server answers this."""
+    envoy.peers.answer = answer
+    try:
+        reader, writer = await proxies.connection(envoy.plain, None)
+        writer.write(f"GET / HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n".encode())
+        async with asyncio.timeout(PATIENCE):
+            found = await reader.read()
+        writer.close()
+    finally:
+        envoy.peers.answer = None
+    return found
+
+
+@pytest.mark.parametrize("host", ["asked-forward.test", "listener.test"])
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        (_refusing(401, _header("x-a", f"b\r\n\r\n{_NEXT}")), 500),
+        (_refusing(401, _header("x-a: b\r\n\r\nx-b", "c")), 500),
+        (_refusing(100), 403),
+        (_refusing(199), 403),
+        (_refusing(7), 403),
+        (_refusing(600), 403),
+        (_adding(_header("x-a", f"b\r\n\r\n{_NEXT}")), 500),
+        (_adding(_header(":status", "204")), 500),
+        (_adding(_header(":status", "100")), 500),
+        (_adding(_header("content-length", "3"), _header("x-a", "b")), 200),
+    ],
+)
+async def test_a_server_forges_no_other_answer(
+    envoy: Served, answer: CheckResponse, status: int, host: str
+) -> None:
+    """Its text would be the next answer on the connection."""
+    head, _, body = (await _answered(envoy, answer, host)).partition(b"\r\n\r\n")
+    assert int(head.split()[1]) == status
+    assert f"content-length: {len(body)}".encode() in head.splitlines()
+    assert bool(body) == (status == 200)
 
 
 async def test_a_server_may_see_the_body(envoy: Served) -> None:
