@@ -53,9 +53,9 @@ _NOBODY = "no-authorization-server"
 """A cluster that does not exist, for routes that name no server: no request passes."""
 _PRIVATE = "x-contour-"
 _KEPT = sorted({*headers.HOP_BY_HOP, headers.FRAMING, *headers.TOLD_BY_ENVOY})
-_UNTOUCHED = f"(?i)({_PRIVATE}.*|{'|'.join(_KEPT)})"
-"""Headers that servers must not change, beside `x-envoy-…`, `host` and those that begin with a
-colon, which Envoy itself protects."""
+_UNTOUCHED = f"(?i)(:.*|{_PRIVATE}.*|{'|'.join(_KEPT)})"
+"""Headers that servers must not change, beside `x-envoy-…` and `host`, which Envoy itself protects.
+With another `:path` a request would be routed again, past the guards that have run before."""
 
 
 NAMES = (*(name for name, _, _ in _GRPC), HTTP)

@@ -70,6 +70,12 @@ def hosts(served: Served) -> None:
         world.route(FORWARD),
         policies=asked,
     )
+    inner = nodes.Policies(ip_filter=nodes.IpFilter("DENY", (nodes.IpRange("0.0.0.0/0"),)))
+    served.serve(
+        "routed.test",
+        world.route(FORWARD, nodes.Exact("/inner"), policies=inner),
+        world.route(FORWARD, policies=asked),
+    )
     served.serve("listener.test", world.route(FORWARD))
     origin = ObjectRef("Gateway", "shop", "front")
     decided = nodes.ListenerFilter("front/0", "listener.test", (), ASKED, origin)
@@ -243,6 +249,15 @@ async def test_a_server_forges_no_other_answer(
     assert int(head.split()[1]) == status
     assert f"content-length: {len(body)}".encode() in head.splitlines()
     assert bool(body) == (status == 200)
+
+
+async def test_a_server_sends_no_request_past_the_guards_of_another_route(envoy: Served) -> None:
+    assert (await envoy.ask("routed.test", "/inner")).status == 403
+    answer = CheckResponse()
+    answer.ok_response.headers.extend((_header(":path", "/inner"), _header("x-a", "b")))
+    found = await _answered(envoy, answer, "routed.test")
+    told = json.loads(found.partition(b"\r\n\r\n")[2])
+    assert (told["path"], told["headers"]["x-a"]) == ("/", "b")
 
 
 async def test_a_server_may_see_the_body(envoy: Served) -> None:
