@@ -119,9 +119,9 @@ def _refusals(found: XBackendTrafficPolicy, own: Place) -> Iterator[Problem]:
     for unknown in unknown_values(found):
         yield problems.policy_value_not_known(Place(own.subject, unknown.path), unknown.message)
     kept = found.spec.session_persistence
-    if kept is not None and (why := persistence.refusal(kept)):
-        at = own.at("sessionPersistence").at("cookie").at("path")
-        yield problems.policy_value_not_known(at, why)
+    if kept is not None:
+        for place, why in persistence.faults(kept, own.at("sessionPersistence")):
+            yield problems.policy_value_not_known(place, why)
 
 
 def _budget(asked: RetryConstraint) -> nodes.RetryBudget:

@@ -13,7 +13,7 @@ from dag import nodes
 from dag.problems import Problem
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.values import durations
+from dag.values import cookies, durations, headers
 
 
 def added(
@@ -28,20 +28,34 @@ def added(
 
 
 def refusals(wanted: SessionPersistence | None, at: Place) -> Iterator[Problem]:
-    """Refuses an invalid path of a cookie, which clients get as it is written."""
-    if wanted is not None and (why := refusal(wanted)):
-        yield problems.rule_dropped(at.at("sessionPersistence").at("cookie").at("path"), why)
+    """Refuses invalid fields, which clients would get as they are written."""
+    if wanted is not None:
+        for place, why in faults(wanted, at.at("sessionPersistence")):
+            yield problems.rule_dropped(place, why)
 
 
-def refusal(wanted: SessionPersistence) -> str | None:
-    """Why the field `cookie.path` makes no sense; None if it does."""
+def faults(wanted: SessionPersistence, at: Place) -> Iterator[tuple[Place, str]]:
+    """The fields that cannot stand in a response, each with the reason."""
+    place, name = _name(wanted, at)
+    is_header = wanted.type == "Header"
+    if name and (why := (headers.change_refusal if is_header else cookies.name_refusal)(name)):
+        yield place, f"{name[:60]!r} {why}"
     cookie = wanted.cookie
-    if cookie is None or _PATH.fullmatch(cookie.path):
-        return None
-    return f"{cookie.path!r} is no path of a cookie: / first, then visible characters without ;"
+    if cookie is not None and not _PATH.fullmatch(cookie.path):
+        why = f"{cookie.path!r} is no path of a cookie: / first, then visible characters without ;"
+        yield at.at("cookie").at("path"), why
 
 
 _PATH = re.compile("/[!-:<-~]*")
+
+
+def _name(wanted: SessionPersistence, at: Place) -> tuple[Place, str | None]:
+    """The name of a session as it is written, and its field."""
+    if wanted.header is not None:
+        return at.at("header").at("name"), wanted.header.name
+    if wanted.cookie is not None:
+        return at.at("cookie").at("name"), wanted.cookie.name
+    return at.at("sessionName"), wanted.session_name
 
 
 def session(wanted: SessionPersistence, own: str) -> nodes.SessionPersistence:

@@ -15,7 +15,7 @@ from dag import nodes
 from dag.gateway.envoypolicies import trafficconnections
 from dag.problems import Problem, shared
 from dag.problems.places import Findings, Place
-from dag.values import durations, headers
+from dag.values import cookies, durations, headers
 
 LONGEST_CHECK = 60.0
 """The longest time of a check in seconds: no request is served before the first one has ended."""
@@ -137,6 +137,9 @@ def hashed(found: crd.ConsistentHash | None, at: Place) -> Findings[tuple[nodes.
         return (nodes.HashPolicy("SourceIp"),)
     if found.type == "Cookie" and found.cookie is not None:
         cookie = found.cookie
+        if why := cookies.name_refusal(cookie.name):
+            yield shared.no_effect(at.at("cookie").at("name"), f"{cookie.name[:60]!r} {why}")
+            return ()
         attributes = yield from _attributes(cookie, at.at("cookie").at("attributes"))
         ttl = seconds(cookie.ttl)
         return (nodes.HashPolicy("Cookie", cookie.name, ttl, "/", attributes),)

@@ -272,6 +272,10 @@ def test_what_is_served_otherwise_is_told(asked: str, targets: tuple[str, ...], 
             "sessionPersistence: {cookie: {path: '/;Secure'}}",
             "spec.sessionPersistence.cookie.path",
         ),
+        (
+            'sessionPersistence: {sessionName: "a\\nb", type: Header}',
+            "spec.sessionPersistence.sessionName",
+        ),
     ],
 )
 def test_a_policy_that_makes_no_sense_holds_in_no_part(asked: str, field: str) -> None:

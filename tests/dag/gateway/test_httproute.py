@@ -440,14 +440,24 @@ def test_a_session_is_kept_as_either_release_writes_it(written: str, expected: S
     assert policies.session == expected
 
 
-@pytest.mark.parametrize("path", ["x", "''", "/a;Secure", "/a b", '"/\\n"', "/ä"])
-def test_a_path_that_no_cookie_can_have_drops_its_rule(path: str) -> None:
-    cookie = f"cookie: {{path: {path}}}"
-    rule = f"{{sessionPersistence: {{{cookie}}}, backendRefs: [{{name: s1, port: 80}}]}}"
+@pytest.mark.parametrize(
+    ("written", "field"),
+    [
+        *((f"cookie: {{path: {it}}}", "cookie.path") for it in ("x", "''", "/a;Secure", "/a b")),
+        *((f"cookie: {{path: {it}}}", "cookie.path") for it in ('"/\\n"', "/ä")),
+        ('sessionName: "a\\r\\n\\r\\nHTTP/1.1 200 OK"', "sessionName"),
+        ("sessionName: a;Secure", "sessionName"),
+        ('type: Header, sessionName: "a\\r\\n\\r\\nHTTP/1.1 200 OK"', "sessionName"),
+        ("type: Header, sessionName: Content-Length", "sessionName"),
+        ("type: Header, header: {name: transfer-encoding}", "header.name"),
+    ],
+)
+def test_what_no_response_can_have_for_a_session_drops_its_rule(written: str, field: str) -> None:
+    rule = f"{{sessionPersistence: {{{written}}}, backendRefs: [{{name: s1, port: 80}}]}}"
     it = world(GIVEN + route("r", rule))
     assert routes(it, "*") == ["/ -> 500"]
     assert status_text.route(it, "r") == WHOLLY_DROPPED
-    assert "rules[0].sessionPersistence.cookie.path" in status_text.route_messages(it, "r")[0]
+    assert f"rules[0].sessionPersistence.{field}:" in status_text.route_messages(it, "r")[0]
 
 
 def test_a_missing_backend_of_a_drawn_share_is_told_once_with_its_place() -> None:

@@ -514,6 +514,11 @@ def test_a_limit_that_cannot_be_kept_closes_the_route(spec: str) -> None:
             "cookie: {name: c, attributes: {a: 'b;c'}}}}",
             "spec.loadBalancer.consistentHash.cookie.attributes",
         ),
+        (
+            "loadBalancer: {type: ConsistentHash, consistentHash: {type: Cookie, "
+            'cookie: {name: "c\\r\\nd", ttl: 1m}}}',
+            "spec.loadBalancer.consistentHash.cookie.name",
+        ),
         ("responseOverride: [{match: {}, redirect: {}}]", "spec.responseOverride[0].match"),
         ("responseOverride: [{match: {statusCodes: [{value: 404}]}}]", "spec.responseOverride[0]"),
         (
