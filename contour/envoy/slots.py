@@ -167,6 +167,7 @@ SLOTS = (
     # Before all that let a request wait: these collect its body, and hand it over as one piece, of
     # which the filter does not see that it is too large.
     Slot(bodies.NAME, _always(places.installed()), _is_told),
+    Slot(logins.CHECKED, _always(places.installed()), _is_told),
     Slot(logins.NAME, _always(logins.installed()), _is_told),
     Slot(tokens.NAME, _always(tokens.discovered()), _is_told),
     Slot(frames.KEPT, _always(places.installed()), _is_told),

@@ -14,21 +14,19 @@ from collections.abc import Iterator
 
 from cel.expr import syntax_pb2
 from envoy.config.core.v3 import base_pb2
-from envoy.extensions.filters.http.custom_response.v3 import custom_response_pb2 as custom_pb
 from envoy.extensions.filters.http.header_mutation.v3 import header_mutation_pb2 as mutation_pb
 from envoy.extensions.filters.http.header_to_metadata.v3 import header_to_metadata_pb2 as noting_pb
-from envoy.extensions.http.custom_response.local_response_policy.v3 import local_response_policy_pb2
 from google.protobuf.message import Message
-from xds.type.matcher.v3 import cel_pb2, matcher_pb2
+from xds.type.matcher.v3 import cel_pb2
 from xds.type.matcher.v3 import http_inputs_pb2 as attributes_pb2
 
 from contour.envoy import encoding
-from contour.envoy.guards import places
+from contour.envoy.guards import places, replacing
 
 NOTED = "contour.length.noted"
 RESTORED = "contour.length.restored"
 KEPT = "contour.status.kept"
-"""A place: Envoy calls the filter for it unfinished, so it runs only where it is used."""
+"""A place."""
 
 _LENGTH, _STATUS = "content-length", ":status"
 _PLACE = "contour.length"
@@ -51,7 +49,7 @@ def policy() -> Iterator[tuple[str, Message]]:
     """For routes whose server may add headers."""
     yield NOTED, _noting(_PLACE)
     yield RESTORED, mutation_pb.HeaderMutationPerRoute(mutations=_restoring(_PLACE))
-    yield KEPT, places.filled("envoy.filters.http.custom_response", _keeping(_PLACE))
+    yield KEPT, places.filled(replacing.FILTER, _keeping(_PLACE))
 
 
 def before() -> Iterator[tuple[str, Message]]:
@@ -85,20 +83,14 @@ def _restoring(place: str) -> mutation_pb.Mutations:
     return result
 
 
-def _keeping(place: str) -> custom_pb.CustomResponse:
-    result = custom_pb.CustomResponse()
-    found = result.custom_response_matcher.matcher_list.matchers.add()
-    _write_is_changed(found.predicate, place)
-    answer = local_response_policy_pb2.LocalResponsePolicy()
-    answer.status_code.value = 500
-    found.on_match.action.name = "status"
-    found.on_match.action.typed_config.CopyFrom(encoding.packed(answer))
-    return result
+def _keeping(place: str) -> Message:
+    return replacing.where(_is_changed(place), 500)
 
 
-def _write_is_changed(target: matcher_pb2.Matcher.MatcherList.Predicate, place: str) -> None:
-    """Fills in `response.headers[":status"] != metadata.filter_metadata[place]["status"]`."""
-    found = target.single_predicate
+def _is_changed(place: str) -> replacing.Predicate:
+    """`response.headers[":status"] != metadata.filter_metadata[place]["status"]`."""
+    result = replacing.Predicate()
+    found = result.single_predicate
     found.input.name = "envoy.matching.inputs.cel_data_input"
     attributes = attributes_pb2.HttpAttributesCelMatchInput()
     found.input.typed_config.CopyFrom(encoding.packed(attributes))
@@ -112,6 +104,7 @@ def _write_is_changed(target: matcher_pb2.Matcher.MatcherList.Predicate, place: 
     wanted.expr_match.cel_expr_parsed.expr.CopyFrom(expression)
     found.custom_match.name = "envoy.matching.matchers.cel_matcher"
     found.custom_match.typed_config.CopyFrom(encoding.packed(wanted))
+    return result
 
 
 def _field(of: str, name: str) -> syntax_pb2.Expr:

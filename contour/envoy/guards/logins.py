@@ -12,16 +12,20 @@ from typing import Literal
 
 from envoy.extensions.filters.http.oauth2.v3 import oauth_pb2 as pb
 from envoy.extensions.transport_sockets.tls.v3 import secret_pb2
+from envoy.type.matcher.v3 import http_inputs_pb2
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import Message
 
 from contour.envoy import encoding, matches, names
+from contour.envoy.guards import places, replacing
 from contour.xds import wire
 from crds.fields import SameSite
 from crds.meta import ObjectRef
 from dag import nodes
 
 NAME = "envoy.filters.http.oauth2"
+CHECKED = "contour.login.checked"
+"""A place before that filter."""
 TIMEOUT = 10.0
 """Seconds that the token endpoint has to answer."""
 
@@ -84,6 +88,20 @@ def policy(node: nodes.Login, cluster: str) -> Message:
     result = PerRoute()
     result.MergeFromString(wire.field(1, encoding.encoded(_config(node, cluster))))
     return result
+
+
+def checked() -> Message:
+    """For logins whose tokens are not encrypted: Envoy writes them into cookies as the provider
+    sent them. With a line break in one, the provider, which may be a tenant's, could forge the next
+    response on the connection (RFC 9112, section 6.3); clients get 502 then."""
+    condition = replacing.Predicate()
+    found = condition.single_predicate
+    found.input.name = "envoy.matching.inputs.response_headers"
+    cookies = http_inputs_pb2.HttpResponseHeaderMatchInput(header_name="set-cookie")
+    found.input.typed_config.CopyFrom(encoding.packed(cookies))
+    found.value_match.safe_regex.google_re2.SetInParent()
+    found.value_match.safe_regex.regex = r"(?s).*[\x00\r\n].*"
+    return places.filled(replacing.FILTER, replacing.where(condition, 502))
 
 
 def secret(source: ObjectRef, part: Part, known: nodes.LoginSecrets) -> bytes:

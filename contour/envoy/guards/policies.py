@@ -82,6 +82,8 @@ def _configurations(node: nodes.Policies, names: ClusterNames) -> Iterator[tuple
         yield ratelimits.GLOBAL, encoding.packed(ratelimits.off_global())
     if node.login is not None:
         yield logins.NAME, encoding.packed(logins.policy(node.login, names[node.login.cluster]))
+        if node.login.is_plain:
+            yield logins.CHECKED, encoding.packed(logins.checked())
     if node.authorization is not None:
         for name, content in _authorization(node.authorization, names):
             yield name, encoding.packed(content)

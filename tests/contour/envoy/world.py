@@ -16,7 +16,7 @@ from dag.configuration.reading import Settings
 from dag.engine.incremental import Engine
 from dag.engine.view import Kept, Plan, Query, Table
 from dag.gateway import clientports, filteredlisteners, telemetry
-from dag.gateway.envoypolicies import securitycredentials
+from dag.gateway.envoypolicies import securitycredentials, securitylogin
 from dag.patches import policies
 from dag.references import secrets, trust
 
@@ -28,6 +28,7 @@ ORIGIN = ObjectRef("HTTPProxy", "shop", "front")
 VIRTUAL_HOSTS: Table[nodes.HostKey, nodes.VirtualHost] = Table("virtual hosts")
 SECURE_HOSTS: Table[nodes.HostKey, nodes.SecureHost] = Table("secure hosts")
 LISTENERS: Table[str, tuple[nodes.Listener, ...]] = Table("listeners")
+LOGINS: Table[NamespacedName, nodes.LoginSecrets] = Table("secrets of logins")
 FILTERS: Table[nodes.ListenerKey, tuple[nodes.ListenerFilter, ...]] = Table("filters")
 ENDPOINTS: Table[nodes.ServicePort, nodes.Endpoints] = Table("endpoints")
 SECRETS: Table[NamespacedName, nodes.Secret] = Table("secrets")
@@ -69,6 +70,7 @@ _ROWS: dict[Query[Any, Any], Any] = {
     securitycredentials.reading: lambda view, key: (
         view.read(KNOWN, key) or securitycredentials.Reading(nodes.Known())
     ),
+    securitylogin.secrets: lambda view, key: view.read(LOGINS, key),
     services.endpoints: lambda view, key: view.read(ENDPOINTS, key) or nodes.Endpoints(),
     secrets.secret: lambda view, key: view.read(SECRETS, key),
     trust.bundle: lambda view, key: view.read(BUNDLES, key),

@@ -30,6 +30,8 @@ class Peers:
     """What that server answers in place of what it thinks."""
     visits: list[web.Request] = field(default_factory=list)
     """Requests of the HTTP server."""
+    tokens: dict[str, Any] = field(default_factory=dict)
+    """What the HTTP server answers as the token endpoint of an OpenID provider."""
     limited: list[Any] = field(default_factory=list)
     """Requests of the rate limit service."""
     traced: list[bytes] = field(default_factory=list)
@@ -120,6 +122,8 @@ def _pages(peers: Peers) -> web.Application:
             return web.Response(headers={"x-user": "somebody", "x-secret": "never", **forged})
         if "x-location" in request.headers:
             return web.Response(status=302, headers={"location": request.headers["x-location"]})
+        if request.path == "/token":
+            return web.json_response(peers.tokens)
         if request.path == "/healthy":
             return web.Response()
         result = web.Response(status=_status(request), text="who are you?")
