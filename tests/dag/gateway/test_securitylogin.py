@@ -152,6 +152,10 @@ CLOSING = {
     "oidc.redirectURL": login(redirectURL="https://a.com/"),
     "oidc.redirectURL: 'https://a.com": login(redirectURL="https://a.com"),
     "oidc.redirectURL: '%REQ(cookie)%": login(redirectURL="%REQ(cookie)%://a.com/b"),
+    "oidc.redirectURL: 'https://%req(:authority)%": login(
+        redirectURL="https://%req(:authority)%/b"
+    ),
+    "oidc.redirectURL: '%Req(x-": login(redirectURL="%Req(x-forwarded-proto)%://a.com/b"),
     "oidc.redirectURL: 'https://%": login(redirectURL="https://%REQ(x)%/b"),
     "oidc.redirectURL: 'https://a.com/%": login(redirectURL="https://a.com/%REQ(x)%"),
     "oidc.redirectURL: 'https://a.com/b?": login(redirectURL="https://a.com/b?c"),
