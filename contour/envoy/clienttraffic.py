@@ -43,6 +43,7 @@ _PROXY_PROTOCOL = "envoy.filters.listener.proxy_protocol"
 _INSPECTOR = "envoy.filters.listener.tls_inspector"
 _HEALTH = "envoy.filters.http.health_check"
 _ANSWERS = "envoy.filters.http.header_mutation"
+_ADDRESS = "contour.client.address"
 
 Pb = pb.HttpConnectionManager
 
@@ -155,13 +156,40 @@ def write_manager(target: Pb, node: nodes.ClientTraffic) -> None:
 def _write_address(target: Pb, node: nodes.ClientAddress) -> None:
     target.xff_num_trusted_hops = node.hops
     target.skip_xff_append = not node.is_appended
-    if not node.proxies and not node.header:
+    if not _is_detected(node):
         return
     target.use_remote_address.value = False
+    removed = [mutation_rules_pb2.HeaderMutation(remove=it) for it in _KEPT_OF_CLIENTS]
+    _prepend(target, "contour.clients", removed)
     target.xff_num_trusted_hops = 0
     name, content = _detection(node)
     added = target.original_ip_detection_extensions.add(name=name)
     added.typed_config.CopyFrom(encoding.packed(content))
+
+
+def _is_detected(node: nodes.ClientAddress | None) -> bool:
+    """Whether an extension of Envoy finds the address; then Envoy takes every client for a proxy of
+    ours."""
+    return node is not None and bool(node.proxies or node.header)
+
+
+_KEPT_OF_CLIENTS = (
+    "x-envoy-decorator-operation",
+    "x-envoy-downstream-service-cluster",
+    "x-envoy-downstream-service-node",
+)
+"""Headers that Envoy keeps, and obeys, from what it takes for a proxy. It keeps the address that
+clients say, too, which a filter replaces (`_of_address`)."""
+
+
+def _of_address() -> late_pb2.HeaderMutation:
+    """Tells backends the address that was found, as Envoy does elsewhere."""
+    result = late_pb2.HeaderMutation()
+    told = result.mutations.request_mutations.add().append
+    told.header.key = "x-envoy-external-address"
+    told.header.value = "%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%"
+    told.append_action = _OVERWRITE
+    return result
 
 
 def _detection(node: nodes.ClientAddress) -> tuple[str, Message]:
@@ -214,13 +242,17 @@ def _write_headers(target: Pb, node: nodes.ClientTraffic) -> None:
         target.preserve_external_request_id = node.request_id != "Generate"
         target.generate_request_id.value = node.request_id in ("PreserveOrGenerate", "Generate")
     if node.requests is not None:
-        kept = list(target.early_header_mutation_extensions)
-        added = extension_pb2.TypedExtensionConfig(name="contour.requests")
-        changed = early_pb2.HeaderMutation(mutations=_mutations(node.requests))
-        added.typed_config.CopyFrom(encoding.packed(changed))
-        # Ours are the last: they name the table of a request.
-        del target.early_header_mutation_extensions[:]
-        target.early_header_mutation_extensions.extend([added, *kept])
+        _prepend(target, "contour.requests", _mutations(node.requests))
+
+
+def _prepend(target: Pb, name: str, mutations: Iterable[mutation_rules_pb2.HeaderMutation]) -> None:
+    """Adds changes of requests before all others: the last ones name the table of a request."""
+    kept = list(target.early_header_mutation_extensions)
+    added = extension_pb2.TypedExtensionConfig(name=name)
+    changed = early_pb2.HeaderMutation(mutations=mutations)
+    added.typed_config.CopyFrom(encoding.packed(changed))
+    del target.early_header_mutation_extensions[:]
+    target.early_header_mutation_extensions.extend([added, *kept])
 
 
 def _write_details(target: Pb, details: tuple[str, ...]) -> None:
@@ -305,6 +337,8 @@ def _added(node: nodes.ClientTraffic) -> Iterable[tuple[str, Message]]:
         changed = late_pb2.HeaderMutation()
         changed.mutations.response_mutations.extend(_mutations(node.answers))
         yield _ANSWERS, changed
+    if _is_detected(node.address):
+        yield _ADDRESS, _of_address()
     if node.health_path:
         asked = health_check_pb2.HealthCheck()
         asked.pass_through_mode.value = False

@@ -12,7 +12,7 @@ import pytest
 
 from dag import nodes
 from dag.configuration.reading import Settings, Timeouts
-from tests.contour.envoy import clients, world
+from tests.contour.envoy import clients, proxies, world
 from tests.contour.envoy.served import peers
 from tests.contour.envoy.served.conftest import ONE, Served
 from tests.testbed import ports
@@ -25,10 +25,20 @@ pytestmark = [
 
 HOST = "hardened.test"
 SLASHES = ("/a%2Fb", "/a%5Cb")
+ADDRESSES = {
+    "header.test": nodes.ClientAddress(header="x-client"),
+    "ranges.test": nodes.ClientAddress(proxies=("127.0.0.0/8",)),
+    "edge.test": nodes.ClientAddress(hops=1),
+}
+"""Hosts, and how the addresses of their clients are found."""
 
 
 def hosts(served: Served) -> None:
     served.serve(HOST, world.route(world.forward(ONE)))
+    for host, address in ADDRESSES.items():
+        served.serve(host, world.route(world.forward(ONE)))
+        traffic = nodes.ClientTraffic(address=address)
+        served.proxy.world.secure(host, world.tls(traffic=traffic))
 
 
 async def _configured(envoy: Served, **edge: Any) -> None:
@@ -45,6 +55,27 @@ async def _until(asked: Callable[[], Awaitable[Any]], expected: Any) -> None:
             while (found := await asked()) != expected:
                 await asyncio.sleep(0.05)
     assert found == expected
+
+
+@pytest.mark.parametrize("host", ADDRESSES)
+async def test_no_client_says_what_envoy_says_of_clients(envoy: Served, host: str) -> None:
+    forged = {
+        "x-client": "203.0.113.9",
+        "x-forwarded-for": "203.0.113.9",
+        "x-envoy-external-address": "198.51.100.6",
+        "x-envoy-internal": "true",
+        "x-envoy-decorator-operation": "forged",
+        "x-envoy-downstream-service-cluster": "forged",
+        "x-envoy-downstream-service-node": "forged",
+        "x-envoy-max-retries": "9",
+    }
+    answer = await proxies.ask(envoy.secure, host, sni=host, **forged)
+    assert answer is not None
+    seen = json.loads(answer.body)["headers"]
+    assert seen["x-envoy-external-address"] == "203.0.113.9"
+    assert [it for it in seen if it in forged and it.startswith("x-envoy-")] == [
+        "x-envoy-external-address"
+    ]
 
 
 async def _seen(envoy: Served, path: str) -> list[str | int]:
