@@ -29,7 +29,7 @@ from dag.gateway.envoypolicies.policyeffects import Effects
 from dag.problems import Problem, Refused, anywhere
 from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place
-from dag.values import durations
+from dag.values import durations, headers
 
 KIND = securitytokens.KIND
 POLICIES = securitytokens.POLICIES
@@ -128,6 +128,16 @@ def _in_one_header(at: Place) -> Problem:
 
 
 def _cors(written: PolicyCORS, at: Place) -> Findings[nodes.Cors]:
+    """The policy; Refused for text that would end the line of an answer."""
+    for field, texts in (
+        ("allowMethods", written.allow_methods),
+        ("allowHeaders", written.allow_headers),
+        ("exposeHeaders", written.expose_headers),
+    ):
+        for index, it in enumerate(texts):
+            if why := headers.value_refusal(it):
+                place = at.at(field, index)
+                raise Refused(complaints.policy_closes(place, f"{it[:60]!r} {why}"))
     found = nodes.Cors(
         origins=tuple(guards.origin(it) for it in written.allow_origins),
         methods=written.allow_methods,

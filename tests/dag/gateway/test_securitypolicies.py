@@ -258,6 +258,9 @@ CLOSING = {
     "extAuth.http.pathOverride": (
         "extAuth: {http: {backendRefs: [{name: s1, port: 80}], pathOverride: /check}}"
     ),
+    "cors.allowMethods[0]": 'cors: {allowOrigins: ["*"], allowMethods: ["GET\\r\\nx: y"]}',
+    "cors.allowHeaders[0]": 'cors: {allowOrigins: ["*"], allowHeaders: ["a\\nb"]}',
+    "cors.exposeHeaders[1]": 'cors: {allowOrigins: ["*"], exposeHeaders: ["a", "b\\r"]}',
     "extAuth.contextExtensions[0]": (
         f"extAuth: {{http: {{backendRefs: [{{name: s1, port: 80}}]}}, {CONTEXT}}}"
     ),
@@ -403,7 +406,7 @@ def test_what_a_gateway_cannot_serve_closes_its_streams_if_it_may_say_who_connec
     given += stream_route("TCPRoute", "r", "{name: s1, port: 80}")
     it = world(given + policy("a", CLOSING[field], GATEWAY))
     is_not_read = field.endswith((".remoteJWKS.backendRefs", ".pathOverride"))
-    is_of_requests = field.startswith(("oidc", "jwt", "extAuth")) and not is_not_read
+    is_of_requests = field.startswith(("oidc", "jwt", "extAuth", "cors")) and not is_not_read
     assert (_stream(it) != [None]) == is_of_requests
 
 
