@@ -5,6 +5,7 @@ the reference to the authorization server leads nowhere, the rule is closed. Fil
 objects of their own are resolved elsewhere (`extensionrefs`).
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from crds.gateway.filters import HTTPRouteFilter
@@ -127,22 +128,34 @@ def _authorization(
     if isinstance(cluster, Problem):
         yield cluster
         yield problems.rule_dropped(at, "the server that decides cannot be reached")
-    elif why := unusable_header(wanted):
-        yield problems.rule_dropped(response_headers(at), why)
+    elif found := fault(wanted, at):
+        yield problems.rule_dropped(*found)
     else:
         yield server(wanted, cluster)
 
 
-def unusable_header(wanted: HTTPExternalAuthFilter) -> str | None:
-    """Why a header of the server's answer cannot go on to the backend; None if all can."""
-    told = wanted.http.allowed_response_headers if wanted.http is not None else ()
+def fault(wanted: HTTPExternalAuthFilter, at: Place) -> tuple[Place, str] | None:
+    """The field of a filter with which its server cannot be asked, and why; None if it can."""
+    if wanted.http is None:
+        return None
+    place = at.at("http")
+    if wanted.http.path and (why := prefix_refusal(wanted.http.path)):
+        return place.at("path"), why
+    told = wanted.http.allowed_response_headers
     refusals = ((it, headers.request_refusal(it)) for it in told)
-    return next((f"{it!r} {why}" for it, why in refusals if why), None)
+    text = next((f"{it!r} {why}" for it, why in refusals if why), None)
+    return (place.at("allowedResponseHeaders"), text) if text else None
 
 
-def response_headers(at: Place) -> Place:
-    """The field that `unusable_header` is about."""
-    return at.at("http").at("allowedResponseHeaders")
+_PREFIX = re.compile(r"/[!-\"$->@-~]*")
+
+
+def prefix_refusal(path: str) -> str | None:
+    """Why a server cannot be asked with this before the path of a request; None if it can. Envoy
+    refuses a whole host or listener where it does not begin with a slash."""
+    if _PREFIX.fullmatch(path):
+        return None
+    return f"{path[:60]!r} is no path: / first, then visible characters without ? and #"
 
 
 def server(wanted: HTTPExternalAuthFilter, cluster: nodes.Cluster) -> nodes.Authorization:

@@ -47,9 +47,9 @@ def _resolved(view: View, wanted: crd.ListenerFilter, at: Place) -> nodes.Author
     for strange in unknown_values(asked):
         field = Place(at.subject, f"{place.path}.{strange.path}")
         return unguarded.listener_filter_not_served(field, strange.message)
-    why = guards.unusable_header(asked)
-    if why is not None:
-        return unguarded.listener_filter_not_valid(guards.response_headers(place), why)
+    found = guards.fault(asked, place)
+    if found is not None:
+        return unguarded.listener_filter_not_valid(*found)
     cluster = backends.cluster(view, asked.backend_ref, place.at("backendRef"))
     if isinstance(cluster, Problem):
         return unguarded.listener_filter_not_resolved(cluster)

@@ -10,7 +10,7 @@ from crds.gateway.references import BackendObjectReference
 from crds.records import replace
 from dag import nodes
 from dag.engine.view import View
-from dag.gateway import backends
+from dag.gateway import backends, guards
 from dag.problems import Problem, Refused
 from dag.problems import policies as complaints
 from dag.problems.places import Place
@@ -38,6 +38,8 @@ def authorization(view: View, written: crd.ExternalAuthorization, at: Place) -> 
     if not isinstance(asked, crd.HTTPServer):
         protocol: nodes.UpstreamProtocol = "h2c" if cluster.tls is None else "h2"
         return replace(made, cluster=replace(cluster, protocol=protocol))
+    if asked.path and (why := guards.prefix_refusal(asked.path)):
+        raise Refused(complaints.policy_closes(at.at(name).at("path"), why))
     for index, it in enumerate(asked.headers_to_backend):
         if why := headers.request_refusal(it):
             place = at.at(name).at("headersToBackend", index)

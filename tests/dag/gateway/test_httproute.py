@@ -165,6 +165,8 @@ def test_a_rule_whose_filter_cannot_be_served_answers_500(text: str) -> None:
         "{type: Cache}",
         "{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: s2, port: 80}, "
         "http: {allowedResponseHeaders: [Content-Length]}}}",
+        "{type: ExternalAuth, externalAuth: {protocol: HTTP, backendRef: {name: s2, port: 80}, "
+        "http: {path: check}}}",
     ],
 )
 def test_a_filter_that_cannot_be_served_closes_the_rule_it_stands_on(filter_: str) -> None:

@@ -110,6 +110,11 @@ BAD_FILTERS = {
         "requests[1].externalAuth.http.allowedResponseHeaders: 'host' cannot be changed here:"
         f" rewrite the host name instead, {SHUT}",
     ),
+    asking("s1", "path: check"): (
+        "Accepted=False/InvalidListenerFilter",
+        "requests[1].externalAuth.http.path: 'check' is no path: / first, then visible characters"
+        f" without ? and #, {SHUT}",
+    ),
     asking("nobody"): (
         "ResolvedRefs=False/InvalidListenerFilterRef",
         f"requests[1].externalAuth.backendRef: Service default/nobody not found, {SHUT}",

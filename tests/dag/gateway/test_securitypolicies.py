@@ -258,6 +258,10 @@ CLOSING = {
     "extAuth.http.pathOverride": (
         "extAuth: {http: {backendRefs: [{name: s1, port: 80}], pathOverride: /check}}"
     ),
+    "extAuth.http.path": "extAuth: {http: {backendRefs: [{name: s1, port: 80}], path: check}}",
+    "extAuth.http.path: '/a?b'": (
+        "extAuth: {http: {backendRefs: [{name: s1, port: 80}], path: '/a?b'}}"
+    ),
     "cors.allowMethods[0]": 'cors: {allowOrigins: ["*"], allowMethods: ["GET\\r\\nx: y"]}',
     "cors.allowHeaders[0]": 'cors: {allowOrigins: ["*"], allowHeaders: ["a\\nb"]}',
     "cors.exposeHeaders[1]": 'cors: {allowOrigins: ["*"], exposeHeaders: ["a", "b\\r"]}',
