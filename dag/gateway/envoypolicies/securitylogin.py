@@ -130,7 +130,7 @@ def required(view: View, own: Place, spec: SecurityPolicySpec) -> Findings[nodes
         yield complaints.policy_remark(at.at("forwardIDToken").at("header"), text)
     return nodes.Login(
         source=ObjectRef(KIND, *key),
-        client_id=written.client_id or _referred(view, key),
+        client_id=_client_id(view, at, key, written),
         endpoints=endpoints,
         cluster=loginprovider.cluster(view, at.at("provider"), written.provider, endpoints.token),
         redirect=written.redirect_url or REDIRECT,
@@ -175,6 +175,18 @@ def _entry(view: View, at: Place, written: policycredentials.SecretReference, en
     if found := opaque.as_text(content):
         return found
     raise Refused(complaints.policy_closes(at, f"{named} has a {entry} that is empty, or no text"))
+
+
+_CLIENT_ID = re.compile(r"[!-~]+")
+"""What Envoy writes into the `Location` of responses as it is."""
+
+
+def _client_id(view: View, at: Place, key: NamespacedName, written: crd.PolicyLogin) -> str:
+    found = written.client_id or _referred(view, key)
+    if _CLIENT_ID.fullmatch(found):
+        return found
+    place = at.at("clientID" if written.client_id else "clientIDRef")
+    raise Refused(complaints.policy_closes(place, "has characters that no URL has"))
 
 
 def _referred(view: View, key: NamespacedName) -> str:

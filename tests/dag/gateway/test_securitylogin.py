@@ -148,6 +148,8 @@ CLOSING = {
     "oidc.clientSecret: Secret default/id has no client-secret": login(clientSecret={"name": "id"}),
     "oidc.clientSecret: no ReferenceGrant": login(clientSecret={"name": "c", "namespace": "other"}),
     "oidc.clientSecret: kind": login(clientSecret={"name": "c", "kind": "ConfigMap"}),
+    "oidc.clientID: has characters": login(clientID="a\r\nb: c"),
+    "oidc.clientID: has": login(clientID="a b"),
     "oidc.clientIDRef": login(clientID=None, clientIDRef={"name": "c"}),
     "oidc.redirectURL": login(redirectURL="https://a.com/"),
     "oidc.redirectURL: 'https://a.com": login(redirectURL="https://a.com"),
