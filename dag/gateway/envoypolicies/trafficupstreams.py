@@ -83,7 +83,7 @@ def upstream(spec: crd.BackendTrafficPolicySpec, own: Place) -> Findings[Upstrea
         slow_start=_slow_start(balancer.slow_start) if balancer is not None else None,
         limits=_limits(spec.circuit_breaker),
         retry_budget=_budget(spec.circuit_breaker),
-        health_check=_check(active),
+        health_check=(yield from _checked(active, own)),
         health_port=overrides.port if overrides is not None else None,
         outliers=_outliers(passive),
         idle_timeout=seconds(http.connection_idle_timeout) if http is not None else None,
@@ -199,9 +199,21 @@ def _budget(found: limits.CircuitBreaker | None) -> nodes.RetryBudget | None:
     return nodes.RetryBudget(percent) if least is None else nodes.RetryBudget(percent, always=least)
 
 
-def _check(found: health.ActiveCheck | None) -> nodes.HealthCheck | None:
+def _checked(found: health.ActiveCheck | None, own: Place) -> Findings[nodes.HealthCheck | None]:
+    """The health check. One that Envoy refuses is left out: the hosts that need the cluster would
+    stay as they are."""
     if found is None:
         return None
+    at, http = own.at("healthCheck").at("active").at("http"), found.http
+    asked = {"path": http.path, "hostname": http.hostname or ""} if http is not None else {}
+    for field, text in asked.items():
+        if why := headers.value_refusal(text):
+            yield shared.no_effect(at.at(field), f"{text[:60]!r} {why}")
+            return None
+    return _check(found)
+
+
+def _check(found: health.ActiveCheck) -> nodes.HealthCheck:
     http = found.http
     sent, expected = _exchanged(found)
     return nodes.HealthCheck(

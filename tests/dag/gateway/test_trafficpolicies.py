@@ -519,6 +519,14 @@ def test_a_limit_that_cannot_be_kept_closes_the_route(spec: str) -> None:
             'cookie: {name: "c\\r\\nd", ttl: 1m}}}',
             "spec.loadBalancer.consistentHash.cookie.name",
         ),
+        (
+            'healthCheck: {active: {type: HTTP, http: {path: "/a\\nb"}}}',
+            "spec.healthCheck.active.http.path",
+        ),
+        (
+            'healthCheck: {active: {type: HTTP, http: {path: /, hostname: "a\\nb"}}}',
+            "spec.healthCheck.active.http.hostname",
+        ),
         ("responseOverride: [{match: {}, redirect: {}}]", "spec.responseOverride[0].match"),
         ("responseOverride: [{match: {statusCodes: [{value: 404}]}}]", "spec.responseOverride[0]"),
         (
