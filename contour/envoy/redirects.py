@@ -64,8 +64,9 @@ def write_internal(target: pb.InternalRedirectPolicy, node: nodes.InternalRedire
 def write_reach(target: pb.VirtualHost, names: Iterable[str]) -> None:
     """Follows redirects of backends only to these routes; all others are passed to clients.
 
-    Envoy reads the headers with the client's address once, before it follows a redirect; after that
-    the peer of the connection, a proxy, counts as the client (as of Envoy 1.40).
+    A connection with TLS was opened for one host, and leads to no other one (`scripts`). And Envoy
+    reads the headers with the client's address once, before it follows a redirect; after that the
+    peer of the connection, a proxy, counts as the client (as of Envoy 1.40).
     """
     reach = allow_listed_routes_config_pb2.AllowListedRoutesConfig()
     reach.allowed_route_names.extend(sorted(names))

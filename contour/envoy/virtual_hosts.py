@@ -130,6 +130,8 @@ def finished(
         _name_routes(target, host.host)
         if traits.clients_are_told:
             redirects.write_reach(target, _unjudged(host, traits))
+        elif traits.asked is not None:
+            redirects.write_reach(target, {it.name for it in target.routes})
     slots.write_enabled(target, host)
     if authorization.HTTP in target.typed_per_filter_config:
         target.metadata.filter_metadata[shards.FILTER][shards.ASKS] = True
