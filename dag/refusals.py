@@ -7,7 +7,7 @@ served, so a route falls back (GEP-1364, "Fall Back") and a host is not down. El
 part that is refused (`contour.xds`); when a version is not taken (`contour.intake`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
@@ -25,7 +25,14 @@ from dag import (
 )
 from dag.engine.view import Kept, Query, Table, View, query
 from dag.fleetnames import DEFAULT_FLEET
-from dag.gateway import attachment, conditions, filterlimits, selection
+from dag.gateway import (
+    attachment,
+    conditions,
+    filterlimits,
+    listenersets,
+    listenerspecs,
+    selection,
+)
 from dag.gateway.envoypolicies import trafficlimits
 from dag.problems import Problem, anywhere, patches, ratelimits, unguarded
 from dag.problems import envoyproxy as envoyproxies
@@ -80,13 +87,7 @@ def with_refusals(
         found, subject = view.ask(status, key), ObjectRef(kind, *key)
         words, fault = view.read(REFUSALS, subject), view.read(tables.NOT_TAKEN, subject)
         if found is not None:
-            found = anykind.completed(view, subject, found)
-        if isinstance(found, statuses.GatewayStatus):
-            found = _with_what_is_missing(view, key, found)
-        if isinstance(found, statuses.PolicyStatus) and kind in _COUNTED:
-            found = _with_who_counts(view, subject, found)
-        if isinstance(found, statuses.PolicyStatus) and kind == envoyproxies.KIND:
-            found = proxyfleets.completed(view, key, found)
+            found = _with_what_is_missing(view, subject, anykind.completed(view, subject, found))
         if found is not None and words:
             found = _refused(found, _refusal(view, subject, "; ".join(words)))
         declined = view.read(DECLINED, subject)
@@ -124,6 +125,23 @@ SERVICES = Kept(of_service, exports.EXPORTED_SERVICES)
 
 
 def _with_what_is_missing(
+    view: View, subject: ObjectRef, found: statuses.Status
+) -> statuses.Status:
+    """The status, with what Envoys and rate limit services lack of the object."""
+    match found:
+        case statuses.GatewayStatus():
+            return _gateway(view, subject.key, found)
+        case statuses.ListenerSetStatus():
+            return _listener_set(view, subject.key, found)
+        case statuses.PolicyStatus() if subject.kind in _COUNTED:
+            return _with_who_counts(view, subject, found)
+        case statuses.PolicyStatus() if subject.kind == envoyproxies.KIND:
+            return proxyfleets.completed(view, subject.key, found)
+        case _:
+            return found
+
+
+def _gateway(
     view: View, key: NamespacedName, found: statuses.GatewayStatus
 ) -> statuses.GatewayStatus:
     """The status of a Gateway, with what Envoys lack of it; problems of the Gateway itself come
@@ -140,7 +158,62 @@ def _with_what_is_missing(
     if told.status == "True" and missing is not None:
         told = conditions.condition(_PROGRAMMED, (missing,), "")
     told = replace(told, message="; ".join((told.message, *fleets.messages_of(view, fleet))))
+    own = listenersets.gateway_ref(key)
+    lacking = _not_accepted(view, own, fleet) | _unserved(view, own, fleet)
+    found = replace(found, listeners=_listeners(found.listeners, lacking))
     return found if told == programmed else replace(found, conditions=_with(found.conditions, told))
+
+
+def _listener_set(
+    view: View, key: NamespacedName, found: statuses.ListenerSetStatus
+) -> statuses.ListenerSetStatus:
+    """The status of a ListenerSet; what is yet to be accepted is told on its Gateway alone, for
+    each change on a port would write the statuses of all sets there twice."""
+    own = listenersets.ref(key)
+    gateway = view.ask(listenersets.gateway_of, own)
+    fleet = view.ask(selection.fleet, gateway) if gateway is not None else None
+    lacking = _unserved(view, own, fleet) if fleet is not None else {}
+    if not lacking:
+        return found
+    lowered = _lowered(found.conditions, problems.listener_waits(Place(own), NO_ENVOY))
+    return replace(found, conditions=lowered, listeners=_listeners(found.listeners, lacking))
+
+
+NO_ENVOY = "no Envoy is connected"
+
+
+def _unserved(view: View, holder: ObjectRef, fleet: str) -> dict[str, Problem]:
+    """Why no Envoy serves the listeners of a Gateway or ListenerSet, by their names."""
+    if view.read(ENVOYS, fleet) != 0:
+        return {}
+    problem = problems.listener_waits(Place(holder), NO_ENVOY)
+    return {it.section.name: problem for it in view.ask(listenerspecs.specs, holder)}
+
+
+def _not_accepted(view: View, holder: ObjectRef, fleet: str) -> dict[str, Problem]:
+    """The listeners that some Envoy has not accepted yet, by their names."""
+    pending = view.read(PENDING, fleet) or ()
+    specs = view.ask(listenerspecs.specs, holder) if pending else ()
+    problem = problems.listener_waits(Place(holder), "Envoy has not accepted it yet")
+    return {it.section.name: problem for it in specs if it.listener in pending}
+
+
+def _listeners(
+    found: Iterable[statuses.ListenerStatus], lacking: Mapping[str, Problem]
+) -> tuple[statuses.ListenerStatus, ...]:
+    return tuple(
+        replace(it, conditions=_lowered(it.conditions, lacking[it.name]))
+        if it.name in lacking
+        else it
+        for it in found
+    )
+
+
+def _lowered(found: tuple[Condition, ...], problem: Problem) -> tuple[Condition, ...]:
+    """The conditions; what would be programmed is not, for the reason given."""
+    if not any(it.type == _PROGRAMMED and it.status == "True" for it in found):
+        return found
+    return _with(found, conditions.condition(_PROGRAMMED, (problem,), ""))
 
 
 def _with_who_counts(
@@ -180,7 +253,7 @@ def _uncounted(view: View, subject: ObjectRef, found: statuses.AncestorStatus) -
         yield ratelimits.limits_not_counted(own, f"Envoy: {'; '.join(words)}", is_pending=False)
     names = {view.ask(selection.fleet, it) or DEFAULT_FLEET for it in served}
     if any(view.read(ENVOYS, it) == 0 for it in names):
-        yield ratelimits.limits_not_counted(own, "no Envoy is connected", is_pending=False)
+        yield ratelimits.limits_not_counted(own, NO_ENVOY, is_pending=False)
 
 
 def _parents(view: View, route: ObjectRef) -> Iterator[NamespacedName]:

@@ -184,6 +184,11 @@ def not_accepted_yet(owner: Place, names: Iterable[str]) -> Problem:
     return Problem(owner.subject, ConditionType.Programmed, Gateway.Pending, message)
 
 
+def listener_waits(holder: Place, why: str) -> Problem:
+    """Listeners that could be served, and are not yet."""
+    return Problem(holder.subject, ConditionType.Programmed, Gateway.Pending, why)
+
+
 # ListenerSets.
 
 

@@ -85,6 +85,20 @@ def test_each_gateway_is_told_of_its_own_envoys() -> None:
     it.settle()
     assert status_text.gateway(it) == FINE
     assert "Programmed=False/NoResources" in status_text.gateway(it, "far/gw")
+    assert "Programmed=False/Pending" in status_text.listener(it, "http", "far/gw")
+    assert "Programmed" in status_text.listener(it, "http")
     it.write(refusals.PENDING, "default/gw", ("ingress_http",))
     it.settle()
     assert "Programmed=False/Pending" in status_text.gateway(it)
+    assert "Programmed=False/Pending" in status_text.listener(it, "http")
+
+
+def test_a_listener_set_is_not_programmed_while_its_gateway_has_no_envoy() -> None:
+    allowing = gateway("gw", rest="allowedListeners: {namespaces: {from: All}}")
+    own = listener_set("s", http("x", port=8080))
+    it = world(configured("PerGateway") + gateway_class() + allowing + own)
+    for envoys, told in {0: "Programmed=False/Pending", 1: "Programmed"}.items():
+        it.write(refusals.ENVOYS, "default/gw", envoys)
+        it.settle()
+        assert status_text.listener_set(it, "s") == ["Accepted", told]
+        assert told in status_text.set_listener(it, "x", "s")
