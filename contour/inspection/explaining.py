@@ -34,6 +34,9 @@ from dag.values import hostnames
 
 _MOST = 10
 """Objects for which it is explained why they do not serve a host."""
+_TAKEN = (("host", "passed"), ("route", "passed"))
+"""The steps after which objects that name the host do not matter: it is known who has the request.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ class Explainer:
         answer = trace.answer
         if answer.route is not None:
             yield answer.route.origin
-        elif any((it.topic, it.outcome) == ("host", "passed") for it in trace.steps):
+        elif any((it.topic, it.outcome) in _TAKEN for it in trace.steps):
             yield from (it.subject for it in trace.steps if it.subject is not None)
         else:
             yield from self._naming(request.name)

@@ -68,6 +68,8 @@ def of_stream(world: World, key: nodes.HostKey, stream: nodes.Stream, trace: Tra
     of_listener(world, key, trace)
     routes = world.bucket(attachment.ATTACHED, attachment.AttachmentPoint(key, owner.section))
     route = min(routes).route.ref if routes else None
+    if route is not None:
+        trace.note("route", "passed", "takes every connection", route)
     for kind in _OF_ROUTES:
         holding, levels = _of_stream(world, kind, route, owner)
         for it in holding:

@@ -9,6 +9,7 @@ those with a more specific host name come first. Elsewhere: the order by match (
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
+from crds.meta import ObjectRef
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import View, query
@@ -112,6 +113,8 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     if found.is_http:
         terminated = _terminated(view, found, key)
         return nodes.SecureHost(terminated, told) if terminated is not None else None
+    if (route := _first_route(view, key, found)) is not None:
+        told = (route, *told)
     stream = view.ask(stream_of, key)
     if not found.terminates:
         return nodes.SecureHost(None, told, stream)
@@ -141,8 +144,7 @@ def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
         return CLOSED
     if clientports.is_closed(view, found.section):
         return CLOSED
-    ranked = view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section))
-    route = min(ranked).route.ref if ranked else None
+    route = _first_route(view, key, found)
     if route is None:
         return CLOSED
     rules = kinds.rules(view, route)
@@ -152,6 +154,12 @@ def stream_of(view: View, key: nodes.HostKey) -> nodes.Stream:
     shapes = routeshaping.of_listener(view, *found.section, found.gateway)
     wanted = routeshaping.stream(view, wanted, route, rules.section, shapes)
     return listenerclients.stream(view, found, completion.completed_stream(view, wanted, found))
+
+
+def _first_route(view: View, key: nodes.HostKey, found: ServedListener) -> ObjectRef | None:
+    """The route that takes the connections or packets for a host."""
+    ranked = view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section))
+    return min(ranked).route.ref if ranked else None
 
 
 def _terminated(view: View, found: ServedListener, key: nodes.HostKey) -> nodes.Tls | None:

@@ -162,6 +162,7 @@ class SecureHost:
 
     tls: Tls | None
     origins: tuple[ObjectRef, ...] = ()
+    """Every object that contributes to it; of a stream the one that says where it goes is first."""
     stream: Stream | None = None
 
     @property

@@ -181,6 +181,28 @@ def test_the_first_line_names_the_cause_and_the_object(name: str) -> None:
     assert len(result.stdout.splitlines()) <= 25
 
 
+TCP = (
+    PASSTHROUGH.replace("TLSRoute", "TCPRoute")
+    .replace("protocol: TLS, port: 443, tls: {mode: Passthrough}", "protocol: TCP, port: 9000")
+    .replace("  hostnames: [shop.example.com]\n", "")
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "manifests", "route"),
+    [
+        ("https://shop.example.com/", PASSTHROUGH, "TLSRoute"),
+        ("tcp://shop.example.com:9000", TCP, "TCPRoute"),
+    ],
+)
+def test_the_route_that_takes_a_connection_is_named(url: str, manifests: str, route: str) -> None:
+    for backend in ("gone", "cart"):
+        result = explain(url, manifests=manifests.replace("name: gone", f"name: {backend}"))
+        assert f"ok route        {route} default/shop: takes" in result.stdout, result.output
+        told = f"{route} default/shop" in result.stdout.splitlines()[0]
+        assert told == (backend == "gone")
+
+
 def test_a_certificate_that_has_ended_is_named() -> None:
     ended = pairs.with_pair("tls", *pairs.pair(7, days=1))
     result = explain("https://shop.example.com/cart", manifests=f"{TLS}{ended}")

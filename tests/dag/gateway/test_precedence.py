@@ -17,7 +17,7 @@ from tests.dag.gateway.manifests import (
     stream_route,
     to,
 )
-from tests.dag.world import apply, delete, key, world
+from tests.dag.world import apply, delete, key, secure_host, world
 from tests.testbed import pairs
 
 WORLD = gateway_class() + gateway("gw") + service("s1")
@@ -168,6 +168,8 @@ def test_where_tls_ends_the_oldest_route_of_a_name_takes_its_connections() -> No
     assert lost(it, "a", "TCPRoute") == [
         WHOLE, NOTHING_LEFT + "TLSRoute default/b takes all connections on every host"
     ]  # fmt: skip
+    served = secure_host(it, "*"), secure_host(it, "c.com")
+    assert [it.origins[0].name for it in served] == ["b", "c"]
 
 
 def test_calls_of_grpc_and_other_requests_do_not_meet() -> None:
