@@ -18,7 +18,6 @@ from crds.records import dataclass, replace
 from crds.unserved import UnservedField, unserved
 from dag import nodes
 from dag.engine.view import View
-from dag.foreign import ignored
 from dag.gateway import (
     actions,
     backendfilters,
@@ -30,6 +29,7 @@ from dag.gateway import (
     persistence,
     ratelimitfilters,
     routefilters,
+    unknownguards,
 )
 from dag.gateway.envoypolicies import routeshaping, securityguards
 from dag.gateway.rules import Rules, UnservedRule
@@ -45,8 +45,8 @@ class Marks(NamedTuple):
 
     unserved: tuple[UnservedField, ...]
     strange: tuple[UnknownValue, ...]
-    foreign: tuple[Problem, ...]
-    """Guards of other controllers that close the whole route."""
+    guarding: tuple[Problem, ...]
+    """Guards that are not known here, and close the whole route."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,8 @@ def rules(
     matching: Matching[M],
 ) -> Rules:
     """What a route asks for; each rule read as one of an HTTPRoute, beside its own matches."""
-    closing_names = ignored.closing(view, own.subject.kind, route.metadata)
-    foreign = tuple(unguarded.rule_guard_is_foreign(own.subject, it.name) for it in closing_names)
-    marks = Marks(unserved(route), unknown_values(route), foreign)
+    guarding = unknownguards.of_route(view, own.subject, route.metadata)
+    marks = Marks(unserved(route), unknown_values(route), guarding)
     named = ratelimitfilters.of_rules((rule.name or "", wanted) for rule, wanted in asked)
     found: list[ReadRule] = []
     for index, (rule, wanted) in enumerate(asked):
@@ -127,13 +126,13 @@ def _read(
     guard = securityguards.of_rule(view, at, name)
     shapes = routeshaping.of_rule(view, at.subject, name)
     taken = routefilters.narrowed(view, rule.filters, at.subject, known)
-    closed = _answer(at, is_closed=bool(closing) or is_partial, is_foreign=bool(marks.foreign))
+    closed = _answer(at, is_closed=bool(closing) or is_partial, is_guarded=bool(marks.guarding))
     made = routeshaping.rule(_parts(view, rule, taken, at, closed), shapes, at)
     is_guarded = guard is not None or routeshaping.guards(shapes) or _has_guard(rule, marks, at)
     return ReadRule(
         at,
         name,
-        (*closing, *marks.foreign, *made),
+        (*closing, *marks.guarding, *made),
         (*((guard.policy,) if guard is not None else ()), *(it.policy for it in shapes)),
         is_dropped=is_partial and not is_guarded,
     )
@@ -164,16 +163,16 @@ def _known(
 def _has_guard(rule: HTTPRouteRule, marks: Marks, at: Place) -> bool:
     """Whether something in a rule or its route guards requests, or may do so, served or not."""
     every = (*rule.filters, *(it for ref in rule.backend_refs for it in ref.filters))
-    if marks.foreign or any(it.cors or it.external_auth or it.extension_ref for it in every):
+    if marks.guarding or any(it.cors or it.external_auth or it.extension_ref for it in every):
         return True
     paths = (*(it.path for it in marks.unserved if it.guards), *(it.path for it in marks.strange))
     own = (it.removeprefix(f"{at.path}.") for it in paths if it.startswith(f"{at.path}."))
     return any(not it.startswith("matches[") for it in own)
 
 
-def _answer(at: Place, *, is_closed: bool, is_foreign: bool) -> nodes.Respond | None:
+def _answer(at: Place, *, is_closed: bool, is_guarded: bool) -> nodes.Respond | None:
     """The answer of a rule that is closed; None if it is not."""
-    if is_foreign:
+    if is_guarded:
         return nodes.Respond(503)
     return actions.nowhere(at.subject.kind) if is_closed else None
 

@@ -14,7 +14,6 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass, replace
 from dag import nodes, tables
 from dag.engine.view import View, query
-from dag.foreign import ignored
 from dag.gateway import (
     certificates,
     clients,
@@ -24,6 +23,7 @@ from dag.gateway import (
     listenerspecs,
     namespaces,
     parameters,
+    unknownguards,
 )
 from dag.gateway.listenerspecs import ListenerSpec
 from dag.problems import Problem, unguarded
@@ -74,14 +74,13 @@ def states(view: View, holder: ObjectRef) -> tuple[ListenerState, ...]:
         return ()
     asked = view.ask(listenerspecs.specs, holder)
     is_refused = view.ask(parameters.closes, gateway)
-    strange = ignored.closing(view, holder.kind, found.metadata)
-    foreign = [unguarded.listener_guard_is_foreign(holder, it.name) for it in strange]
+    guarding = unknownguards.of_listeners(view, holder, found.metadata)
     judged: list[ListenerState] = []
     for index, (it, spec) in enumerate(zip(found.spec.listeners, asked, strict=True)):
         at = Place(holder).at("listeners", index)
         findings = tuple(_findings(view, gateway, it, spec, at))
         filters = tuple(listenerfilters.resolved(view, it, at))
-        closing = (*(found for found in filters if isinstance(found, Problem)), *foreign)
+        closing = (*(found for found in filters if isinstance(found, Problem)), *guarding)
         state = _state(spec, it, findings, closing, is_refused)
         decided = tuple(found for found in filters if isinstance(found, nodes.Authorization))
         judged.append(replace(state, filters=decided if state.is_served else ()))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from crds.gateway.gateway import ListenerNamespaces, RouteNamespaces
 from crds.gateway.selector import LabelSelector
 from crds.meta import NamespacedName
+from crds.records import replace
 from dag import tables
 from dag.engine.view import View, query
 from dag.values import selectors
@@ -45,6 +46,20 @@ def _selects(view: View, selector: LabelSelector, namespace: str) -> bool:
         return False
     absent = (it for it in selector.match_expressions if it.operator in ("NotIn", "DoesNotExist"))
     return all(it.key == NAME for it in absent) or not view.ask(is_unknown, namespace)
+
+
+def may_select(selector: LabelSelector, namespace: str) -> bool:
+    """Whether a selector may select a namespace of which only the name is known: it asks for other
+    labels, too."""
+    wanted = selector.match_labels or {}
+    by_name = replace(
+        selector,
+        match_labels={NAME: wanted[NAME]} if NAME in wanted else None,
+        match_expressions=tuple(it for it in selector.match_expressions if it.key == NAME),
+    )
+    is_named = selectors.selects(by_name, {NAME: namespace})
+    keys = {*wanted, *(it.key for it in selector.match_expressions)}
+    return is_named and keys - {NAME} != set()
 
 
 @query

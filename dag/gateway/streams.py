@@ -11,8 +11,7 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.unserved import unserved
 from dag import nodes, tables
 from dag.engine.view import View, query
-from dag.foreign import ignored
-from dag.gateway import backends, failover
+from dag.gateway import backends, failover, unknownguards
 from dag.gateway.envoypolicies import (
     extensionpolicies,
     policytargets,
@@ -43,8 +42,8 @@ def rules(view: View, ref: ObjectRef) -> Rules:
         for index in range(1, len(route.spec.rules))
     )
     told.extend(problems.not_served_yet(Place(ref, it.path)) for it in unserved(route))
-    closing = ignored.closing(view, ref.kind, route.metadata)
-    told.extend(unguarded.rule_guard_is_foreign(ref, it.name) for it in closing)
+    closing = unknownguards.of_route(view, ref, route.metadata)
+    told.extend(closing)
     section = rule.name or ""
     guards = tuple(_guards(view, ref, section))
     told.extend(unguarded.stream_guard_not_served(own, it) for it in guards)

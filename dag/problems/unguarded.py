@@ -50,6 +50,21 @@ def rule_guard_is_foreign(route: ObjectRef, name: str) -> Problem:
     return rule_dropped(annotation(route, name), why)
 
 
+def listener_may_be_guarded(holder: ObjectRef, policy: ObjectRef) -> Problem:
+    at = Place(holder, "metadata.namespace")
+    why = f"{_may_select(policy)}, {_CLOSED}"
+    return at.error(ConditionType.Accepted, Gateway.Pending, why)
+
+
+def rule_may_be_guarded(route: ObjectRef, policy: ObjectRef) -> Problem:
+    why = f"{_may_select(policy)}, and to leave it out would open what it guards"
+    return rule_dropped(Place(route, "metadata.namespace"), why)
+
+
+def _may_select(policy: ObjectRef) -> str:
+    return f"{policy} selects namespaces by labels, and those of this one are not known"
+
+
 def stream_guard_not_served(route: Place, policy: ObjectRef) -> Problem:
     """A policy of a route for streams, where no policies are served."""
     why = f"every connection is closed, because {policy} is not served for streams"

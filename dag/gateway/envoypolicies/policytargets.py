@@ -138,6 +138,18 @@ def of_listener(
     return winner(view.ask(kind.claims, whole), "")
 
 
+def undecided(view: View, kind: PolicyKind, ref: ObjectRef) -> Iterator[NamespacedName]:
+    """The policies of which it is not known whether they are for an object: they select namespaces
+    by labels, and those of its namespace have not been read."""
+    if ref.kind not in kind.targets or not view.ask(namespaces.is_unknown, ref.namespace):
+        return
+    for it, wanted in _asking(view, kind, ref):
+        allowed = wanted.namespaces
+        selector = allowed.selector if allowed and allowed.from_ == "Selector" else None
+        if selector is not None and namespaces.may_select(selector, ref.namespace):
+            yield it.key
+
+
 def references(spec: PolicyTargets) -> tuple[tuple[str, PolicyTargetReference], ...]:
     """The targets that a policy names, each with the path of its field."""
     first = (("targetRef", spec.target_ref),) if spec.target_ref is not None else ()
@@ -161,6 +173,15 @@ def _by_label(key: NamespacedName, found: Policy) -> Iterator[tuple[Label, Selec
 
 
 def _selected(view: View, kind: PolicyKind, ref: ObjectRef) -> Iterator[Claim]:
+    for it, wanted in _asking(view, kind, ref):
+        if _admits(view, wanted, it.key.namespace, ref.namespace):
+            yield Claim("", it)
+
+
+def _asking(
+    view: View, kind: PolicyKind, ref: ObjectRef
+) -> Iterator[tuple[Senior, TargetSelector]]:
+    """The selectors of policies that select an object if they admit its namespace."""
     found = view.read(tables.BY_KIND[ref.kind], ref.key)
     if found is None:
         return
@@ -168,28 +189,28 @@ def _selected(view: View, kind: PolicyKind, ref: ObjectRef) -> Iterator[Claim]:
     for namespace in (ref.namespace, ""):
         for name, value in (("", ""), *sorted(metadata.labels.items())):
             for it in view.bucket(kind.selecting, Label(ref.kind, namespace, name, value)):
-                if _selects(view, kind, it, ref, metadata):
-                    yield Claim("", it.senior)
+                wanted = _asked(view, kind, it, ref, metadata)
+                if wanted is not None:
+                    yield it.senior, wanted
 
 
-def _selects(
+def _asked(
     view: View, kind: PolicyKind, found: Selecting, ref: ObjectRef, metadata: ObjectMeta
-) -> bool:
+) -> TargetSelector | None:
+    """The selector, if it asks for the labels of an object and a grant permits it."""
     own = found.senior.key
     policy = view.read(kind.table, own)
     if policy is None:
-        return False
+        return None
     wanted: TargetSelector = policy.spec.target_selectors[found.number]
     asked = LabelSelector(
         match_labels=wanted.match_labels, match_expressions=wanted.match_expressions
     )
     if not selectors.selects(asked, metadata.labels):
-        return False
-    if not _admits(view, wanted, own.namespace, ref.namespace):
-        return False
+        return None
     referrer = grants.Referrer(ENVOY_GATEWAY, kind.name, own.namespace)
     target = grants.Target(GROUP, ref.kind, ref.namespace, ref.name)
-    return grants.is_granted(view, referrer, target)
+    return wanted if grants.is_granted(view, referrer, target) else None
 
 
 def _admits(view: View, wanted: TargetSelector, own: str, namespace: str) -> bool:

@@ -154,6 +154,60 @@ def test_routes_are_selected_by_their_labels() -> None:
     assert (applied(it, "r.com"), applied(it, "q.com")) == ([""], ["a"])
 
 
+def granted(kind: str) -> str:
+    source = "group: gateway.envoyproxy.io, kind: SecurityPolicy, namespace: default"
+    return (
+        "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: "
+        f"{{name: g, namespace: other}}, spec: {{from: [{{{source}}}], "
+        f"to: [{{group: gateway.networking.k8s.io, kind: {kind}}}]}}}}\n"
+    )
+
+
+NAMED = "matchLabels: {kubernetes.io/metadata.name: %s}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "before", "after"),
+    [
+        ("matchLabels: {tier: x}", 503, "a"),
+        ("matchLabels: {tier: y}", 503, ""),
+        ("matchExpressions: [{key: tier, operator: DoesNotExist}]", 503, ""),
+        (NAMED % "other", "a", "a"),
+        (f"{NAMED % 'more'}, matchExpressions: [{{key: tier, operator: Exists}}]", "", ""),
+    ],
+)
+def test_a_route_is_closed_while_it_is_not_known_whether_a_policy_is_for_its_namespace(
+    asked: str, before: int | str, after: str
+) -> None:
+    by_label = f", namespaces: {{from: Selector, selector: {{{asked}}}}}"
+    guard = policy("a", f"{SELECTED % by_label}, {allowing('a')}", "")
+    given = gateway_class() + gateway("gw", http(rest=ALL)) + service("s1", "other") + guard
+    it = world(given + labelled("r", "team: one", "other"))
+    it.write(tables.LOOPBACK_REFUSED, (), True)
+    it.settle()
+    assert applied(it, "r.com") == [""], "without a grant it is for nothing there"
+    apply(it, granted("HTTPRoute"))
+    if before == 503:
+        (closed,) = served(it, "r.com")
+        assert closed.action == nodes.Respond(503)
+        assert "those of this one are not known" in status_text.route_messages(it, "other/r")[0]
+    else:
+        assert applied(it, "r.com") == [before]
+    apply(it, namespace("other", "tier: x"))
+    assert applied(it, "r.com") == [after]
+
+
+def test_a_listener_is_closed_while_it_is_not_known_whether_a_policy_is_for_its_namespace() -> None:
+    by_label = "namespaces: {from: Selector, selector: {matchLabels: {tier: x}}}"
+    selecting = f"targetSelectors: [{{kind: Gateway, {by_label}}}]"
+    it = world(gateway_class() + gateway("other/gw") + policy("a", f"{selecting}, csrf: {{}}", ""))
+    it.write(tables.LOOPBACK_REFUSED, (), True)
+    apply(it, granted("Gateway"))
+    assert "Programmed=False/Invalid" in status_text.listener(it, "http", "other/gw")
+    apply(it, namespace("other", "tier: x"))
+    assert "Programmed" in status_text.listener(it, "http", "other/gw")
+
+
 def test_routes_of_other_namespaces_are_selected_if_a_grant_is_there() -> None:
     given = gateway_class() + gateway("gw", http(rest=ALL)) + service("s1", "other")
     wide = ", namespaces: {from: All}"
@@ -161,13 +215,7 @@ def test_routes_of_other_namespaces_are_selected_if_a_grant_is_there() -> None:
     apply(it, policy("a", f"{SELECTED % wide}, {allowing('a')}", ""))
     assert applied(it, "r.com") == [""]
     assert told(it, "a") == {}
-    source = "group: gateway.envoyproxy.io, kind: SecurityPolicy, namespace: default"
-    granted = (
-        "---\n{apiVersion: gateway.networking.k8s.io/v1, kind: ReferenceGrant, metadata: "
-        f"{{name: g, namespace: other}}, spec: {{from: [{{{source}}}], "
-        "to: [{group: gateway.networking.k8s.io, kind: HTTPRoute}]}}\n"
-    )
-    apply(it, granted)
+    apply(it, granted("HTTPRoute"))
     assert applied(it, "r.com") == ["a"]
     delete(it, "ReferenceGrant", "other/g")
     assert applied(it, "r.com") == [""]
