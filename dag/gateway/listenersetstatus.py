@@ -1,8 +1,8 @@
 """The status of a ListenerSet (GEP-1713, "ListenerSetConditionType").
 
-A set is accepted while at least one of its listeners can be served; what is wrong with a listener
-is in the status of that listener. The status of a set that its Gateway does not take says so, and
-nothing of other sets.
+A set is accepted while its Gateway is, and at least one of its listeners can be served; what is
+wrong with a listener is in the status of that listener. The status of a set that its Gateway does
+not take says so, and nothing of other sets.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.records import replace
 from dag import tables
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import conditions, listeners, listenersets, listenerstatus
+from dag.gateway import conditions, listeners, listenersets, listenerstatus, parameters
 from dag.gateway.listeners import ListenerState
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -26,10 +26,11 @@ def listener_set(view: View, key: NamespacedName) -> ListenerSetStatus | None:
     if found is None:
         return None
     if found.refusal is not None:
-        return ListenerSetStatus(tuple(_conditions((found.refusal,))))
+        return ListenerSetStatus(tuple(_conditions(view, (found.refusal,))))
     states = view.ask(listeners.states, ObjectRef(listenersets.KIND, *key))
+    told = tuple(_summary(view, key, found.gateway, states))
     return ListenerSetStatus(
-        conditions=tuple(_conditions(tuple(_summary(key, states)))),
+        conditions=tuple(_conditions(view, told)),
         listeners=tuple(listenerstatus.listener(view, it) for it in states),
     )
 
@@ -44,14 +45,14 @@ def accepted(view: View, key: NamespacedName) -> NamespacedName | None:
     return found.gateway if any(it.is_served for it in states) else None
 
 
-def _conditions(told: Sequence[Problem]) -> Iterator[Condition]:
+def _conditions(view: View, told: Sequence[Problem]) -> Iterator[Condition]:
     """The conditions of a set; an error of Accepted is one of Programmed, too."""
     yield conditions.condition(ConditionType.Accepted, told, "the listeners are served")
     errors = [it for it in told if it.type == ConditionType.Accepted and it.severity == "error"]
     idle = [
         replace(it, type=ConditionType.Programmed, reason=_programmed(it.reason)) for it in errors
     ]
-    yield conditions.condition(ConditionType.Programmed, idle, "Envoy serves them")
+    yield conditions.programmed(view, idle)
 
 
 def _programmed(reason: Word) -> Word:
@@ -59,10 +60,14 @@ def _programmed(reason: Word) -> Word:
     return Gateway.ParentNotProgrammed if is_parents else reason
 
 
-def _summary(key: NamespacedName, states: Sequence[ListenerState]) -> Iterator[Problem]:
+def _summary(
+    view: View, key: NamespacedName, gateway: NamespacedName, states: Sequence[ListenerState]
+) -> Iterator[Problem]:
     own = problems.listener_set(key)
     idle = [it.spec.section.name for it in states if not it.is_served]
-    if len(idle) == len(states):
+    if view.ask(parameters.closes, gateway):
+        yield problems.parent_not_accepted(own, gateway)
+    elif len(idle) == len(states):
         yield problems.no_listener_valid(own)
     elif idle:
         yield problems.some_listeners_not_valid(own, idle)

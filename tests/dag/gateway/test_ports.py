@@ -131,6 +131,17 @@ def test_a_set_of_a_gateway_that_waits_is_told_so() -> None:
     ]
 
 
+def test_a_set_of_a_gateway_that_is_not_accepted_is_told_so() -> None:
+    own = (
+        "addresses: [{type: NamedAddress, value: x}], allowedListeners: {namespaces: {from: Same}}"
+    )
+    it = world(gateway_class() + gateway("gw", rest=own) + listener_set("s", http("x", port=8080)))
+    assert status_text.listener_set(it, "s") == [
+        "Accepted=False/ParentNotAccepted",
+        "Programmed=False/ParentNotProgrammed",
+    ]
+
+
 def test_one_number_for_tcp_and_udp_is_bound_for_both() -> None:
     it = world(gateway_class() + gateway("gw", listener("a", 53, "TCP"), listener("b", 53, "UDP")))
     found = [each for each in it.answer(listeners.listeners, FLEET) or () if each.port == 53]
