@@ -2,15 +2,15 @@
 
 A leader gets the reports about their Envoys from the other replicas, which takes a moment after its
 election. Until then it must not revoke statuses that its predecessor wrote because of such reports:
-that a Gateway is programmed, or that Envoy refuses a version of an object. All other statuses are
-written at once, such as those of objects that users changed while there was no leader.
+that a Gateway or ListenerSet is programmed, or that Envoy refuses a version of an object. All other
+statuses are written at once, such as those of objects that users changed while there was no leader.
 """
 
 from contour.status import merging
 from contour.status.merging import Author, Stored
 from crds.meta import ObjectRef
 
-_DEPEND = frozenset({"Gateway"})
+_DEPEND = frozenset({"Gateway", "ListenerSet"})
 """Kinds whose status depends on Envoys, whatever the generation."""
 _SPEAK_OF_ENVOYS = frozenset({"ContourConfiguration"})
 """Kinds whose warnings may be about Envoys."""

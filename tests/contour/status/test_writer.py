@@ -18,6 +18,7 @@ from dag.statuses import (
     Condition,
     EventStatus,
     GatewayStatus,
+    ListenerSetStatus,
     ParentStatus,
     PolicyStatus,
     RouteStatus,
@@ -129,6 +130,9 @@ async def test_the_next_leader_finishes_what_the_last_one_began() -> None:
 
 PROGRAMMED = GatewayStatus((Condition("Programmed", "True", "Programmed", ""),))
 NO_RESOURCES = GatewayStatus((Condition("Programmed", "False", "NoResources", ""),))
+SET = ObjectRef("ListenerSet", "default", "edge")
+SERVED_SET = ListenerSetStatus(PROGRAMMED.conditions)
+SET_WITHOUT_ENVOYS = ListenerSetStatus(NO_RESOURCES.conditions)
 FELL_BACK = RouteStatus(
     (
         ParentStatus(
@@ -153,6 +157,7 @@ OWNER = ObjectRef("ContourConfiguration", "default", "contour")
         (route("web"), FELL_BACK, accepted("edge"), 2, False),
         (GATEWAY, PROGRAMMED, NO_RESOURCES, 1, True),
         (GATEWAY, PROGRAMMED, NO_RESOURCES, 2, True),
+        (SET, SERVED_SET, SET_WITHOUT_ENVOYS, 1, True),
         (OWNER, valid("old Envoys"), valid("none"), 1, True),
     ],
     ids=str,
