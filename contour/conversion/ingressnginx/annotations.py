@@ -238,8 +238,9 @@ def _listed(text: str) -> Iterator[str]:
 
 
 def _clients(given: Given) -> Piece:
-    """Client certificates. Conditions on the name in a certificate are not converted."""
-    secret, verified = given.value("auth-tls-secret"), given.value("auth-tls-verify-client") or "on"
+    """Client certificates. Conditions on the name in a certificate are not converted; an unknown
+    way to verify is `on`, as in ingress-nginx."""
+    secret, verified = given.value("auth-tls-secret"), given.value("auth-tls-verify-client")
     if not secret or verified == "off":
         return Piece()
     ca = given.own_name(secret)
@@ -248,7 +249,7 @@ def _clients(given: Given) -> Piece:
     validation: dict[str, object] = {"caSecret": ca}
     if verified == "optional_no_ca":
         validation = {"skipClientCertValidation": True}
-    if verified != "on":
+    if verified in {"optional", "optional_no_ca"}:
         validation["optionalClientCertificate"] = True
     told: dict[str, str] = {}
     if given.is_on("auth-tls-pass-certificate-to-upstream"):

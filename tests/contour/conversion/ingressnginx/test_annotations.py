@@ -117,6 +117,11 @@ def at(document: Any, path: str) -> Any:
             "virtualhost.tls.clientValidation",
             {"caSecret": "ca", "optionalClientCertificate": True},
         ),
+        (
+            {"auth-tls-secret": "default/ca", "auth-tls-verify-client": "On"},
+            "virtualhost.tls.clientValidation",
+            {"caSecret": "ca"},
+        ),
         ({"ssl-passthrough": "true"}, "virtualhost.tls", {"passthrough": True}),
         ({"ssl-passthrough": "true"}, "tcpproxy.services.0.name", "api"),
     ],
