@@ -211,7 +211,7 @@ def _cors(given: Given) -> Piece:
     credentials = given.is_on("cors-allow-credentials", usual=True)
     told = {"enable-cors": _ANY_ORIGIN} if credentials and "*" in origins else {}
     policy: dict[str, object] = {
-        "allowOrigin": origins,
+        "allowOrigin": [_origin(it) for it in origins],
         "allowMethods": list(_listed(given.value("cors-allow-methods") or _METHODS)),
         "allowHeaders": list(_listed(given.value("cors-allow-headers") or _HEADERS)),
         "allowCredentials": credentials and "*" not in origins,
@@ -220,6 +220,15 @@ def _cors(given: Given) -> Piece:
     exposed = list(_listed(given.value("cors-expose-headers")))
     policy |= {"exposeHeaders": exposed} if exposed else {}
     return Piece(host={"corsPolicy": policy}, told=told)
+
+
+def _origin(text: str) -> str:
+    """An origin; a wildcard in it stands for one label or a part of it, where that of an HTTPProxy
+    stands for several."""
+    before, wildcard, after = text.partition("*")
+    if text == "*" or not wildcard:
+        return text
+    return f"(?i){re.escape(before)}[a-z0-9-]+{re.escape(after)}"
 
 
 _ANY_ORIGIN = (

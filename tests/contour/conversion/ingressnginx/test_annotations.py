@@ -89,7 +89,7 @@ def at(document: Any, path: str) -> Any:
         (
             {"enable-cors": "true", "cors-allow-origin": "https://a.com, https://*.b.com"},
             "virtualhost.corsPolicy.allowOrigin",
-            ["https://a.com", "https://*.b.com"],
+            ["https://a.com", r"(?i)https://[a-z0-9-]+\.b\.com"],
         ),
         (
             {"enable-cors": "true", "cors-allow-origin": "https://a.com"},
