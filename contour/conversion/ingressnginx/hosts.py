@@ -129,7 +129,7 @@ class _Making:
         """The spec of an HTTPProxy; empty if no path is converted."""
         namespace = own[0].given.namespace
         if any(it.given.is_on("ssl-passthrough") for it in own):
-            return _passed_through(host, own)
+            return self._passed_through(host, places, own)
         secret = _secret_of(host, places, namespace)
         found = hostroutes.routes(host, places, namespace, has_tls=secret is not None)
         self.result.told += found.told
@@ -137,6 +137,26 @@ class _Making:
             return {}
         virtual_host = self._virtual_host(host, places, own, secret)
         return {"virtualhost": virtual_host, "routes": found.documents}
+
+    def _passed_through(self, host: str, places: list[Place], own: list[Place]) -> Document:
+        """A TCP proxy that passes TLS connections to the backend of the root path, with routes for
+        plain HTTP."""
+        root = _root(host, places, own)
+        try:
+            backend = service(root)
+        except UnconvertibleError as error:
+            raise _HostError(root, "ssl-passthrough", str(error)) from None
+        found = hostroutes.routes(host, places, own[0].given.namespace, has_tls=True)
+        self.result.told += found.told
+        usual = [it for it in own if not it.given.is_canary]
+        is_redirected = any(it.given.is_on("force-ssl-redirect") for it in usual)
+        if not _secret(host, usual) and not is_redirected:
+            found.documents = [it | {"permitInsecure": True} for it in found.documents]
+        return {
+            "virtualhost": {"fqdn": host, "tls": {"passthrough": True}, **_addresses(root)},
+            "tcpproxy": {"services": [{"name": backend["name"], "port": backend["port"]}]},
+            "routes": found.documents,
+        }
 
     def _virtual_host(
         self, host: str, places: list[Place], own: list[Place], secret: str | None
@@ -313,17 +333,30 @@ def _spec_of(document: Document) -> Document:
     return mapping(document["spec"])
 
 
-def _passed_through(host: str, places: list[Place]) -> Document:
-    """The TCP proxy that passes TLS connections to the backend of the root path."""
-    root = next((it for it in places if it.text == "/"), places[0])
-    try:
-        backend = service(root)
-    except UnconvertibleError as error:
-        raise _HostError(root, "ssl-passthrough", str(error)) from None
-    return {
-        "virtualhost": {"fqdn": host, "tls": {"passthrough": True}},
-        "tcpproxy": {"services": [{"name": backend["name"], "port": backend["port"]}]},
-    }
+def _root(host: str, places: list[Place], own: list[Place]) -> Place:
+    """The place whose backend gets the TLS connections of a host.
+
+    Raises _HostError if there is none, or if they would bypass a guard.
+    """
+    root = next((it for it in own if it.text == "/" and not it.given.is_canary), None)
+    if root is None:
+        text = f"no path / of {host} has a backend to which connections can be passed"
+        raise _HostError(own[0], "ssl-passthrough", text)
+    for it in places:
+        if it.piece.tls:
+            text = f"no client certificate is asked for where {host} passes connections through"
+            raise _HostError(it, "auth-tls-secret", text)
+    for it in places:
+        if it.is_left_out or _addresses(it) != _addresses(root):
+            text = f"connections of {host} that are passed through are not guarded by {it.given}"
+            raise _HostError(root, "ssl-passthrough", text)
+    return root
+
+
+def _addresses(place: Place) -> Document:
+    """The lists of addresses that may, or may not, send requests."""
+    names = ("ipAllowPolicy", "ipDenyPolicy")
+    return {it: place.piece.route[it] for it in names if it in place.piece.route}
 
 
 def _slug(host: str) -> str:

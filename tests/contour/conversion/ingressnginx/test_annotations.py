@@ -124,6 +124,12 @@ def at(document: Any, path: str) -> Any:
         ),
         ({"ssl-passthrough": "true"}, "virtualhost.tls", {"passthrough": True}),
         ({"ssl-passthrough": "true"}, "tcpproxy.services.0.name", "api"),
+        ({"ssl-passthrough": "true"}, "routes.0.permitInsecure", None),
+        (
+            {"ssl-passthrough": "true", "denylist-source-range": "10.0.0.1"},
+            "virtualhost.ipDenyPolicy.0.cidr",
+            "10.0.0.1",
+        ),
     ],
 )
 def test_an_annotation_becomes_a_field(given: dict[str, str], path: str, expected: object) -> None:
@@ -312,5 +318,26 @@ def test_what_cannot_be_written_is_left_out(
     given: dict[str, str], path: str, tls: list[Document], words: str
 ) -> None:
     found = convert(ingress(given, path, "ImplementationSpecific", tls=tls))
+    assert found.documents == []
+    assert [it.is_left_out for it in found.told if words in it.text] == [True]
+
+
+PASSED = {"ssl-passthrough": "true"}
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "other", "words"),
+    [
+        ({}, "/a", {}, "no path /"),
+        ({"auth-tls-secret": "ca"}, "/", {}, "no client certificate is asked for"),
+        ({}, "/", {"limit-rps": "5"}, "are not guarded by Ingress default/other"),
+        ({}, "/", {"denylist-source-range": "10.0.0.1"}, "not guarded by Ingress default/other"),
+        ({"denylist-source-range": "10.0.0.1"}, "/", {}, "not guarded by Ingress default/other"),
+    ],
+)
+def test_connections_are_not_passed_past_a_guard(
+    given: dict[str, str], path: str, other: dict[str, str], words: str
+) -> None:
+    found = convert(ingress(PASSED | given, path), ingress(other, "/b", name="other"))
     assert found.documents == []
     assert [it.is_left_out for it in found.told if words in it.text] == [True]

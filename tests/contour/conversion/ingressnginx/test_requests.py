@@ -55,6 +55,7 @@ REGEX = "ImplementationSpecific"
             {f"http://www.{HOST}/a": f"308 http://{HOST}/a", "/a": "api/a"},
         ),
         ("/", "Prefix", {"server-alias": "b.example.com"}, {"http://b.example.com/": "api/"}),
+        ("/", "Prefix", {"ssl-passthrough": "true"}, {"/a": "api/a"}),
         ("/", "Prefix", {"whitelist-source-range": "10.0.0.0/8"}, {"/": "403"}),
         ("/", "Prefix", {"denylist-source-range": "127.0.0.0/8"}, {"/": "403"}),
     ],
