@@ -5,6 +5,7 @@ ingress-nginx. What is left out of a host is closed: its paths answer 503, and s
 host if a wildcard host would get its requests. Elsewhere: the routes (`hostroutes`).
 """
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -203,10 +204,13 @@ class _Making:
         key = ingress.metadata.key
         if len({it.host for it in ingress.spec.rules}) > 1 or key in self.used:
             key = key._replace(name=f"{key.name}-{_slug(host)}")
-        self.used.add(key)
         self._write(key, spec)
 
-    def _write(self, key: NamespacedName, spec: Document) -> None:
+    def _write(self, wanted: NamespacedName, spec: Document) -> None:
+        """Adds an HTTPProxy, with a number after the name if another one has it."""
+        numbered = (wanted._replace(name=f"{wanted.name}-{it}") for it in itertools.count(2))
+        key = next(it for it in itertools.chain((wanted,), numbered) if it not in self.used)
+        self.used.add(key)
         if self.ingress_class:
             spec = {"ingressClassName": self.ingress_class, **spec}
         self.result.documents.append(

@@ -322,6 +322,17 @@ def test_what_cannot_be_written_is_left_out(
     assert [it.is_left_out for it in found.told if words in it.text] == [True]
 
 
+def test_each_host_has_an_httpproxy_with_a_name_of_its_own() -> None:
+    (rule,) = ingress()["spec"]["rules"]
+    hosts = ("a-b.example.com", "a.b.example.com", "a.b-example.com")
+    found = convert(
+        ingress(rules=[{**rule, "host": it} for it in hosts]),
+        ingress(name="web-a-b-example-com", host="c.example.com"),
+    )
+    names = [at(it, "metadata.name") for it in found.documents]
+    assert len(set(names)) == len(names) == 4
+
+
 PASSED = {"ssl-passthrough": "true"}
 
 
