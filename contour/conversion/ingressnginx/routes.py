@@ -153,9 +153,12 @@ def _to(url: str) -> dict[str, object]:
     plain = url.removesuffix("$request_uri")
     if "$" in plain:
         raise paths.UnconvertibleError(f"the redirect to {url!r} has variables of nginx")
-    found = urlsplit(plain)
-    parts: dict[str, object] = {"scheme": found.scheme, "hostname": found.hostname}
-    parts["port"] = found.port
+    try:
+        found = urlsplit(plain)
+        parts: dict[str, object] = {"scheme": found.scheme, "hostname": found.hostname}
+        parts["port"] = found.port
+    except ValueError:
+        raise paths.UnconvertibleError(f"the redirect to {url!r} leads to no URL") from None
     if not keeps_path:
         query = f"?{found.query}" if found.query else ""
         parts["path"] = (re.sub(r"/{2,}", "/", found.path) or "/") + query

@@ -312,6 +312,8 @@ def test_the_aliases_of_the_oldest_ingress_count() -> None:
         ({"use-regex": "true"}, "[a-z]/", [], "does not begin with /"),
         ({"use-regex": "true"}, "/x)|(/y", [], "is not a valid RE2 expression"),
         ({"permanent-redirect": "https://$host/"}, "/", [], "variables of nginx"),
+        ({"permanent-redirect": "https://a.com:port/"}, "/", [], "leads to no URL"),
+        ({"temporal-redirect": "https://[::1/"}, "/", [], "leads to no URL"),
     ],
 )
 def test_what_cannot_be_written_is_left_out(
