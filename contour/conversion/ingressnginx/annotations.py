@@ -16,6 +16,7 @@ from contour.conversion.ingressnginx.given import PREFIX, Given
 from contour.conversion.told import Document, Told
 from crds.meta import NamespacedName
 from dag.foreign.known import foreign
+from dag.values import hostnames
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +270,10 @@ def _clients(given: Given) -> Piece:
 
 
 def _aliases(given: Given) -> Piece:
-    found = list(_listed(given.value("server-alias")))
-    plain = [it for it in found if not it.startswith("~")]
-    told = {} if plain == found else {"server-alias": "an expression is no name of a host"}
+    found = list(_listed(given.value("server-alias").lower()))
+    refused = {it: f"{it!r} {why}" for it in found if (why := hostnames.refusal(it))}
+    plain = [it for it in found if it not in refused]
+    told = {"server-alias": "; ".join(refused.values())} if refused else {}
     return Piece(host={"aliases": plain} if plain else {}, told=told)
 
 

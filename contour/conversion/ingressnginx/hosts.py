@@ -17,6 +17,7 @@ from contour.conversion.ingressnginx.given import PREFIX, Given
 from contour.conversion.ingressnginx.paths import Match, UnconvertibleError
 from contour.conversion.ingressnginx.routes import Place, closed, service
 from contour.conversion.told import Converted, Document, Told
+from crds import decode
 from crds.ingress import HTTPIngressPath, IngressBackend
 from crds.meta import NamespacedName
 from crds.raw import items, mapping
@@ -117,6 +118,7 @@ class _Making:
                 self._tell(it, "", f"{words}; include one with these paths there", left_out=True)
         try:
             spec = self._spec(host, places, own)
+            _check(host, own[0], spec)
         except _HostError as error:
             self._tell(error.place, error.annotation, str(error), left_out=True)
             spec = {}
@@ -213,14 +215,7 @@ class _Making:
         self.used.add(key)
         if self.ingress_class:
             spec = {"ingressClassName": self.ingress_class, **spec}
-        self.result.documents.append(
-            {
-                "apiVersion": "projectcontour.io/v1",
-                "kind": "HTTPProxy",
-                "metadata": {"name": key.name, "namespace": key.namespace},
-                "spec": spec,
-            }
-        )
+        self.result.documents.append(_document(key, spec))
 
     def _add_www(self, host: str, places: list[Place], spec: Document) -> None:
         """Adds a redirect from the name with `www.` to the one without, or the other way round."""
@@ -335,6 +330,24 @@ def _tls(spec: Document) -> str:
 
 def _spec_of(document: Document) -> Document:
     return mapping(document["spec"])
+
+
+def _check(host: str, place: Place, spec: Document) -> None:
+    """Raises _HostError if the API server would refuse an HTTPProxy."""
+    key = place.given.ingress.metadata.key
+    found = decode.decode(_document(key, spec)) if spec else None
+    if isinstance(found, decode.Decoded):
+        for it in (it for it in found.complaints if it.severity == "error"):
+            raise _HostError(place, "", f"{host} cannot be an HTTPProxy: {it}")
+
+
+def _document(key: NamespacedName, spec: Document) -> Document:
+    return {
+        "apiVersion": "projectcontour.io/v1",
+        "kind": "HTTPProxy",
+        "metadata": {"name": key.name, "namespace": key.namespace},
+        "spec": spec,
+    }
 
 
 def _root(host: str, places: list[Place], own: list[Place]) -> Place:

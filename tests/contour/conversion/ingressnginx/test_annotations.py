@@ -106,7 +106,7 @@ def at(document: Any, path: str) -> Any:
             ["x-a"],
         ),
         (
-            {"server-alias": "b.example.com, c.example.com"},
+            {"server-alias": "b.example.com, C.example.com"},
             "virtualhost.aliases.1",
             "c.example.com",
         ),
@@ -163,6 +163,12 @@ def test_an_annotation_becomes_a_field(given: dict[str, str], path: str, expecte
             "routes.0.requestRedirectPolicy.path",
             "/x",
             "query of the request is kept",
+        ),
+        (
+            {"server-alias": "~^x$ b.example.com _"},
+            "virtualhost.aliases",
+            ["b.example.com"],
+            "'~^x$' is not a lower-case DNS name, or `*.` and a DNS name; '_' is not",
         ),
         (
             {"configuration-snippet": "more_set_headers 'x: y';"},
@@ -314,6 +320,12 @@ def test_the_aliases_of_the_oldest_ingress_count() -> None:
         ({"permanent-redirect": "https://$host/"}, "/", [], "variables of nginx"),
         ({"permanent-redirect": "https://a.com:port/"}, "/", [], "leads to no URL"),
         ({"temporal-redirect": "https://[::1/"}, "/", [], "leads to no URL"),
+        (
+            {"temporal-redirect": "https://[::1]/"},
+            "/",
+            [],
+            "cannot be an HTTPProxy: spec.routes[0]",
+        ),
     ],
 )
 def test_what_cannot_be_written_is_left_out(
