@@ -42,7 +42,7 @@ def unread_switches(ingress: Ingress) -> Iterator[Problem]:
         text = ingress.metadata.annotations.get(name)
         if text not in (None, "true", "false"):
             at = problems.annotation(ingress.metadata.key, name)
-            yield problems.ignored_annotation(at, f"{text[:60]!r} is not 'true' or 'false'")
+            yield problems.ignored(at, f"{text[:60]!r} is not 'true' or 'false'")
 
 
 class Forwarding(NamedTuple):
@@ -86,7 +86,7 @@ def _websocket_paths(ingress: Ingress) -> Findings[frozenset[str]]:
     wanted = frozenset(it.strip() for it in listed) - {""}
     for it in sorted(wanted - known):
         at = problems.annotation(ingress.metadata.key, name)
-        yield problems.ignored_annotation(at, f"{it[:60]!r} is no path of this Ingress")
+        yield problems.ignored(at, f"{it[:60]!r} is no path of this Ingress")
     return wanted & known
 
 
@@ -112,14 +112,14 @@ def _read(ingress: Ingress, name: str, read: Callable[[Place, str], T]) -> Findi
 
 
 def _timeout(place: Place, text: str) -> float | None:
-    return durations.timeout(place, text, problems.ignored_annotation)
+    return durations.timeout(place, text, problems.ignored)
 
 
 def _conditions(place: Place, text: str) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(it.strip() for it in text.split(",") if it.strip()))
     if unknown := [it for it in found if it not in RETRY_ON]:
         why = f"{unknown[0][:60]!r} is not a known condition for retries"
-        raise Refused(problems.ignored_annotation(place, why))
+        raise Refused(problems.ignored(place, why))
     return found
 
 
@@ -130,11 +130,11 @@ def _count(place: Place, text: str) -> int:
     """The number of retries: 0 is the default of upstream Contour, which is 1, and -1 none."""
     if not _WHOLE_NUMBER.fullmatch(text.strip()) or int(text) >= 2**32:
         why = f"{text[:60]!r} is neither -1 nor a whole number below 4294967296"
-        raise Refused(problems.ignored_annotation(place, why))
+        raise Refused(problems.ignored(place, why))
     return max(int(text) or 1, 0)
 
 
 def _tls_version(place: Place, text: str) -> TlsVersion:
     if text not in TLS_VERSIONS:
-        raise Refused(problems.ignored_annotation(place, f"{text[:60]!r} is not 1.2 or 1.3"))
+        raise Refused(problems.ignored(place, f"{text[:60]!r} is not 1.2 or 1.3"))
     return TLS_VERSIONS[TLS_VERSIONS.index(text)]

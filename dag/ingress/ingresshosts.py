@@ -44,6 +44,7 @@ def hosts(view: View, key: NamespacedName) -> IngressHosts | None:
     found = (
         *rules.routes(view, ingress),
         *tls.terminations(view, ingress),
+        *tls.ineffective(ingress),
         *annotations.unread_switches(ingress),
         *_missing_listeners(view, ingress),
     )

@@ -47,6 +47,20 @@ def terminations(view: View, ingress: Ingress) -> Iterator[Termination | Problem
             yield refused.problem
 
 
+def ineffective(ingress: Ingress) -> Iterator[Problem]:
+    """Warnings of entries, and of their hosts, that are those of no rule."""
+    spec = problems.spec(ingress.metadata.key)
+    ruled = {it.host.lower() for it in ingress.spec.rules if it.host}
+    for index, entry in enumerate(ingress.spec.tls):
+        place = spec.at("tls", index)
+        if not entry.hosts:
+            yield problems.ignored(place, "names no hosts")
+        for number, host in enumerate(entry.hosts):
+            if host.lower() not in ruled:
+                at = place.at("hosts", number)
+                yield problems.ignored(at, f"{host!r} is the host of no rule of this Ingress")
+
+
 def _versions(view: View, place: Place, ingress: Ingress) -> Findings[reading.TlsVersions]:
     """The TLS versions that both the Ingress and the configuration allow."""
     everywhere = view.ask(settings.tls_versions, ())

@@ -23,8 +23,8 @@ def annotation(ingress: NamespacedName, name: str) -> Place:
     return Place(ObjectRef(KIND, *ingress), f"metadata.annotations[{name}]")
 
 
-def ignored_annotation(place: Place, why: str) -> Problem:
-    """An annotation that changes nothing."""
+def ignored(place: Place, why: str) -> Problem:
+    """An annotation or a field that changes nothing."""
     return place.warning(ErrorType.SpecError, Contour.IgnoredField, f"{why}; it has no effect")
 
 

@@ -60,6 +60,23 @@ def test_a_bad_secret_leaves_plain_http_as_it_is(entry: str, expected: str) -> N
     assert told.startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ("secretName: cert", "spec.tls[0]: names no hosts"),
+        (
+            "hosts: ['*.com'], secretName: cert",
+            "spec.tls[0].hosts[0]: '*.com' is the host of no rule of this Ingress",
+        ),
+    ],
+)
+def test_an_entry_for_no_host_of_a_rule_is_told(entry: str, expected: str) -> None:
+    engine = world(SERVICES + pairs.secret("cert") + ingress("i", f"{RULES}, tls: [{{{entry}}}]"))
+    assert (routes(engine, "a.com"), secure(engine, "a.com")) == (SERVED, [])
+    told = f"?SpecError/IgnoredField: {expected}; it has no effect"
+    assert messages(engine, "Ingress", "i") == [told]
+
+
 def test_a_secret_that_appears_late_wakes_the_host() -> None:
     engine = world(SERVICES + ingress("i", f"{RULES}, {TLS}"))
     apply(engine, pairs.secret("cert"))
