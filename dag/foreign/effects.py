@@ -66,8 +66,9 @@ def is_guarding_text(value: str) -> bool:
 
 
 _REFUSING = re.compile(
-    r"\b(allow|deny|satisfy|auth_basic|auth_request|auth_jwt|auth_digest|limit_req|limit_conn"
-    r"|valid_referers|internal(?=\s*;)|ssl_verify_client|access_by_lua\w*|modsecurity\w*|secrule|secure_link"
+    r"\b(allow|deny|satisfy|auth_basic|auth_request|auth_jwt|auth_digest|auth_ldap|auth_pam|auth_gss"
+    r"|limit_req|limit_conn|valid_referers|internal(?=\s*;)|ssl_verify_client|access_by_lua\w*"
+    r"|\w*rewrite_by_lua_file|ngx\.exit|modsecurity\w*|secrule|secure_link"
     r"|return\s+(?:4\d\d|5\d\d)|http-request\s+(?:auth|reject|tarpit|silent-drop|return)"
     r"|tcp-request|http_auth\w*|acl|stick-table|reject|tarpit|block)\b",
     re.IGNORECASE,

@@ -26,6 +26,8 @@ SHARED = "ingress.kubernetes.io/"
         (f"{NGINX}limit-rps", "0", None),
         (f"{NGINX}configuration-snippet", "more_set_headers 'x: y';", "behaviour"),
         (f"{NGINX}configuration-snippet", "allow 10.0.0.0/8;\ndeny all;", "guard"),
+        (f"{NGINX}configuration-snippet", "rewrite_by_lua_block { ngx.exit(403) }", "guard"),
+        (f"{NGINX}configuration-snippet", "rewrite_by_lua_file /guard.lua;", "guard"),
         (f"{NGINX}configuration-snippet", " ", None),
         (f"{NGINX}server-snippet", "location /admin { return 403; }", "guard"),
         (f"{NGINX}server-snippet", "location /a { internal; }", "guard"),
