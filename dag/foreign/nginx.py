@@ -1,4 +1,4 @@
-"""Annotations of ingress-nginx, under `nginx.ingress.kubernetes.io/`.
+"""Annotations of ingress-nginx, under `nginx.ingress.kubernetes.io/`, and guards of its ConfigMap.
 
 Source: its user guide, "Annotations" and "Annotations Scope and Risk" (the last releases, with what
 earlier ones had). An annotation that only refines a guard is a behaviour: the guard itself is
@@ -111,3 +111,13 @@ ANNOTATIONS: Table = {
         " lua-resty-waf-score-threshold"
     ),
 }
+
+SETTINGS: Table = {
+    **guard("global-auth-url", effects.AUTHORIZATION),
+    **guard("whitelist-source-range", effects.ALLOW, is_narrow),
+    **guard("block-cidrs denylist-source-range", effects.DENY),
+    **guard("block-referers block-user-agents", effects.CONDITIONS),
+    **guard("enable-modsecurity enable-owasp-modsecurity-crs modsecurity-snippet"),
+    **snippets("http-snippet location-snippet main-snippet server-snippet stream-snippet"),
+}
+"""Settings of its ConfigMap that may guard all Ingresses. Source: its user guide, "ConfigMap"."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from contour.conversion.ingressnginx import annotations, hostroutes
+from contour.conversion.ingressnginx import annotations, hostroutes, settings
 from contour.conversion.ingressnginx.given import PREFIX, Given
 from contour.conversion.ingressnginx.paths import Match, UnconvertibleError
 from contour.conversion.ingressnginx.routes import Place, closed, service
@@ -30,8 +30,11 @@ def converted(found: Iterable[Given], ingress_class: str = "") -> Converted:
     """The HTTPProxies of Ingresses; `ingress_class` is the class that they get, empty for none."""
     made = _Making(ingress_class)
     by_host: defaultdict[str, list[Place]] = defaultdict(list)
-    for given in sorted(found, key=lambda it: it.ingress.metadata.key):
-        made.take(given, by_host)
+    ordered = sorted(found, key=lambda it: it.ingress.metadata.key)
+    made.result.told += [told for it in ordered[:1] for told in settings.guards(it)]
+    is_guarded = bool(made.result.told)
+    for given in ordered:
+        made.take(given, by_host, is_left_out=is_guarded)
     made.hosts = frozenset(by_host)
     for host, places in by_host.items():
         made.host(host, _in_order(places))
@@ -87,13 +90,15 @@ class _Making:
     left_out: dict[str, list[Place]] = field(default_factory=dict)
     """Hosts without an HTTPProxy."""
 
-    def take(self, given: Given, by_host: defaultdict[str, list[Place]]) -> None:
+    def take(
+        self, given: Given, by_host: defaultdict[str, list[Place]], *, is_left_out: bool
+    ) -> None:
         """Adds the paths of an Ingress, and the messages about it."""
         piece = annotations.piece(given)
         told = [] if given.unread else list(annotations.unconverted(given, piece))
         self.result.told += told
         guards = {it.field.removeprefix(PREFIX) for it in told if it.is_left_out}
-        is_left_out = bool(given.unread or guards)
+        is_left_out = is_left_out or bool(given.unread or guards)
         is_host = given.unread == "paths" or not guards.isdisjoint(annotations.OF_HOSTS)
         for host, path, is_default in _paths(given):
             by_host[host].append(Place(given, path, piece, is_left_out, is_default))

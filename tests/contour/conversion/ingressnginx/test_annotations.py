@@ -336,6 +336,34 @@ def test_what_cannot_be_written_is_left_out(
     assert [it.is_left_out for it in found.told if words in it.text] == [True]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "is_guard"),
+    [
+        ("global-auth-url", "https://auth.example.com", True),
+        ("whitelist-source-range", "10.0.0.0/8", True),
+        ("whitelist-source-range", "0.0.0.0/0", False),
+        ("block-user-agents", "curl", True),
+        ("enable-modsecurity", "false", False),
+        ("location-snippet", "deny 10.0.0.1;", True),
+        ("http-snippet", "server_tokens off;", False),
+        ("use-gzip", "true", False),
+    ],
+)
+def test_a_guard_of_the_configmap_leaves_all_ingresses_out(
+    name: str, value: str, is_guard: bool
+) -> None:
+    config_map: Document = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "ingress-nginx-controller", "namespace": "ingress-nginx"},
+        "data": {name: value},
+    }
+    found = convert(config_map, ingress())
+    assert [it.field for it in found.told if it.is_left_out] == [f"data.{name}"] * is_guard
+    assert bool(found.documents) is not is_guard
+    assert len(convert(config_map, ingress(), without=[name]).documents) == 1
+
+
 def test_each_host_has_an_httpproxy_with_a_name_of_its_own() -> None:
     (rule,) = ingress()["spec"]["rules"]
     hosts = ("a-b.example.com", "a.b.example.com", "a.b-example.com")
