@@ -41,7 +41,7 @@ def _replaced(prefix: str, to: str, rest: str) -> Rewrite:
     if refusal := paths.refusal(prefix, is_beginning=True):
         raise UnconvertibleError(f"{prefix!r} {refusal}")
     conditions: tuple[Document, ...] = ({"prefix": prefix},)
-    if rest and not (prefix == "/" and rest == _BARE):
+    if rest:
         conditions = (*conditions, _path(f"{re.escape(prefix)}{rest}"))
         return Rewrite(prefix, Match(conditions, to))
     return Rewrite(prefix, Match(conditions, to if to != prefix else None))

@@ -31,6 +31,7 @@ REGEX = "ImplementationSpecific"
             {"/a": "api/", "/a/b?c=1": "api/b?c=1", "/ab": "404", "/a?b": "api/?b"},
         ),
         ("/a(/|$)(.*)", REGEX, {"rewrite-target": "/x/$2"}, {"/a/b": "api/x/b"}),
+        ("/(/|$)(.*)", REGEX, {"rewrite-target": "/x/$2"}, {"/": "api/x/", "/a": "404"}),
         ("/a/(.*)", REGEX, {"rewrite-target": "/$1"}, {"/a/b": "api/b", "/a": "404"}),
         ("/(.*)", REGEX, {"rewrite-target": "/$1"}, {"/a/b": "api/a/b"}),
         ("/a/(.+)", REGEX, {"rewrite-target": "/$1"}, {"/a/b": "api/b", "/a/": "404"}),
@@ -148,6 +149,13 @@ def test_a_path_that_is_left_out_is_closed(
     assert any("503" in it.text for it in found.told)
     assert any(it.is_left_out for it in found.told)
     assert dict(zip(expected, answers(found, *expected), strict=True)) == expected
+
+
+def test_a_rewritten_path_does_not_take_requests_of_a_guarded_one() -> None:
+    rewritten = ingress({"rewrite-target": "/$2"}, "/(/|$)(.*)", REGEX)
+    found = convert(rewritten, ingress(RANGES, "/", name="rest", service="other"))
+    assert answers(found, "/", "/a") == ["api/", "403"]
+    assert found.told == []
 
 
 @pytest.mark.parametrize("wider", ["*.example.com", ""])
