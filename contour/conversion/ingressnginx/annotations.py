@@ -188,9 +188,11 @@ _PROTOCOLS = {"HTTP": "", "AUTO_HTTP": "", "HTTPS": "tls", "GRPC": "h2c", "GRPCS
 
 
 def _upstream_tls(given: Given) -> Piece:
+    """How certificates of backends are verified; without TLS to them, nginx ignores it."""
     secret = given.value("proxy-ssl-secret", "secure-verify-ca-secret")
     is_verified = given.value("proxy-ssl-verify") == "on" or given.value("secure-verify-ca-secret")
-    if not secret or not is_verified:
+    has_tls = _protocol(given).service.get("protocol") in {"tls", "h2"}
+    if not secret or not is_verified or not has_tls:
         return Piece()
     name, ca = given.value("proxy-ssl-name"), given.own_name(secret)
     if not name:

@@ -79,6 +79,11 @@ def at(document: Any, path: str) -> Any:
         ),
         ({"backend-protocol": "HTTPS"}, "routes.0.services.0.protocol", "tls"),
         ({"backend-protocol": "grpc"}, "routes.0.services.0.protocol", "h2c"),
+        (
+            {"proxy-ssl-secret": "ca", "proxy-ssl-verify": "on", "proxy-ssl-name": "a.internal"},
+            "routes.0.services.0.validation",
+            None,
+        ),
         ({"grpc-backend": "true"}, "routes.0.services.0.protocol", "h2c"),
         ({"secure-backends": "true"}, "routes.0.services.0.protocol", "tls"),
         (
@@ -150,6 +155,17 @@ def test_an_annotation_becomes_a_field(given: dict[str, str], path: str, expecte
             "virtualhost.corsPolicy.allowCredentials",
             False,
             "so credentials are not",
+        ),
+        (
+            {
+                "backend-protocol": "HTTPS",
+                "proxy-ssl-secret": "ca",
+                "proxy-ssl-verify": "on",
+                "proxy-ssl-name": "a.internal",
+            },
+            "routes.0.services.0.validation",
+            {"caSecret": "ca", "subjectName": "a.internal"},
+            "client certificate is not used",
         ),
         ({"proxy-next-upstream-tries": "2"}, "routes.0.retryPolicy.count", 1, "all methods"),
         (
