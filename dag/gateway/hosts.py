@@ -109,7 +109,7 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     found = view.ask(servedlisteners.owner, key)
     if found is None or found.family != "HTTPS":
         return None
-    told = (found.section.holder,)
+    told: tuple[ObjectRef, ...] = (found.section.holder,)
     if found.is_http:
         terminated = _terminated(view, found, key)
         return nodes.SecureHost(terminated, told) if terminated is not None else None

@@ -9,6 +9,7 @@ Document = dict[str, Any]
 _HOST = socket.gethostname().lower()
 """Of this machine: a name that Envoy resolves without asking anybody."""
 _TEXTS = ("one", "a b", "%", "ü", '"', "x" * 500, "a,b", "%REQ(x)%", "\\")
+_CLIENTS = ("one", "%", '"', "x" * 500, "a,b", "%REQ(x)%", "\\", "me@example.com/~:1")
 _TIMES = ("0s", "1ms", "10s", "1h30m", "99999h")
 _RETRIES = ("5xx", "gateway-error", "reset", "connect-failure", "retriable-status-codes")
 
@@ -18,7 +19,9 @@ def login(chance: Random) -> Document:
     made: Document = {
         "provider": provider(chance),
         "clientSecret": {"name": chance.choice(("client", "short-client"))},
-        **chance.choice(({"clientIDRef": {"name": "client"}}, {"clientID": chance.choice(_TEXTS)})),
+        **chance.choice(
+            ({"clientIDRef": {"name": "client"}}, {"clientID": chance.choice(_CLIENTS)})
+        ),
     }
     for name, values in _FIELDS.items():
         if chance.random() < 0.4:

@@ -110,7 +110,7 @@ def secrets() -> list[Document]:
         "one-key": {"me": "secret"},
         "many-keys": {f"client-{it}": f"key {it} %REQ(x)% ü" for it in range(500)},
         "same-keys": {"a": "secret", "b": "secret", "c": "x" * 4096, "d": '"', "e": "\n"},
-        "client": {"client-id": "app ü %REQ(x)%", "client-secret": "s" * 4096},
+        "client": {"client-id": "app/%REQ(x)%", "client-secret": "s" * 4096},
         "short-client": {"client-secret": "ü"},
         "one-user": {".htpasswd": f"me:{digest}"},
         "many-users": {".htpasswd": "\n".join(["# users", *users, ""])},

@@ -44,8 +44,8 @@ OPENID = "openid"
 SHORT_SECRET = 16
 """Bytes; whoever has a cookie may guess a shorter secret."""
 _REDIRECT = re.compile(
-    r"(?:(?i:https?)|%REQ\(x-forwarded-proto\)%)://"
-    r"(?:(?i:[a-z0-9.-]+|\[[0-9a-f:.]+\])|%REQ\(:authority\)%)(?::[0-9]{1,5})?(/[!-~]*)"
+    r"(?:(?i:https?)|%REQ\((?i:x-forwarded-proto)\)%)://"
+    r"(?:(?i:[a-z0-9.-]+|\[[0-9a-f:.]+\])|%REQ\((?i::authority)\)%)(?::[0-9]{1,5})?(/[!-~]*)"
 )
 _NO_PATH = re.compile(r"[%?#]")
 _COOKIE = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,200}")

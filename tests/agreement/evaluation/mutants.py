@@ -100,7 +100,7 @@ _GUARDS = {
 }  # fmt: skip
 
 _ERRORPAGES = {
-    "status=page.status or found.status,": "",
+    "status = page.status or found.status": "status = found.status",
     "return share._replace(status=page.status or share.status, response_headers=changes)":
         "return share",
     "return 200 if request.is_call else status": "return status",
