@@ -6,7 +6,6 @@ conditions and its unit identify it. The fields are those of Envoy Gateway 0.3 t
 what is counted on a route that names the filter (`ratelimitfilters`).
 """
 
-import ipaddress
 from collections.abc import Iterator
 
 from crds.envoygateway import ratelimitfilter as crd
@@ -18,7 +17,7 @@ from dag.gateway.identities import named
 from dag.problems import Problem, Refused
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.values import headers, regexes
+from dag.values import addresses, headers, regexes
 
 KIND = "RateLimitFilter"
 
@@ -132,11 +131,11 @@ def _source(at: Place, cidr: crd.SourceCIDR) -> Iterator[nodes.CountedEntry]:
 
 
 def _range(at: Place, text: str) -> nodes.ClientRange:
-    try:
-        return nodes.ClientRange(str(ipaddress.ip_network(text, strict=False)))
-    except ValueError as error:
+    network = addresses.network(text)
+    if network is None:
         told = f"{text[:60]!r} is not a range in CIDR notation"
-        raise Refused(problems.filter_not_valid(at, told)) from error
+        raise Refused(problems.filter_not_valid(at, told))
+    return nodes.ClientRange(network)
 
 
 def _entries(

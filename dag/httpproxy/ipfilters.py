@@ -4,7 +4,6 @@ A range that cannot be read makes the whole filter fail: a shorter list would me
 Source: HTTPProxy reference, "IPFilterPolicy".
 """
 
-import ipaddress
 from collections.abc import Sequence
 
 from crds import virtualhost as crd
@@ -12,6 +11,7 @@ from dag import nodes
 from dag.problems import Refused
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place
+from dag.values import addresses
 
 Policies = Sequence[crd.IPFilterPolicy]
 
@@ -34,8 +34,8 @@ def _ranges(at: Place, written: Policies) -> tuple[nodes.IpRange, ...]:
 
 
 def _canonical(place: Place, text: str) -> str:
-    try:
-        return str(ipaddress.ip_network(text.strip(), strict=False))
-    except ValueError:
+    found = addresses.network(text.strip())
+    if found is None:
         why = f"{text[:60]!r} is neither an address nor a range"
-        raise Refused(problems.cidr_not_valid(place, why)) from None
+        raise Refused(problems.cidr_not_valid(place, why))
+    return found

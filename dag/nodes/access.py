@@ -11,7 +11,7 @@ class IpRange:
     """A range of addresses: of the peer, or of the client as trusted hops forward it."""
 
     cidr: str
-    """Canonical, as `ipaddress.ip_network(..., strict=False)` writes it."""
+    """Canonical, as `dag.values.addresses.network` writes it."""
     source: Literal["Peer", "Remote"] = "Peer"
 
 

@@ -30,6 +30,24 @@ def of_family(text: str, family: str) -> Address | None:
         return None
 
 
+def network(text: str) -> str | None:
+    """A range of addresses or a single one in CIDR notation, in canonical form; None if it is none.
+
+    A range of mapped addresses is that of IPv4, which Envoy takes such clients for. Envoy compares
+    no zones.
+    """
+    try:
+        found = None if "%" in text else ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return None
+    if not isinstance(found, ipaddress.IPv6Network) or not found.subnet_of(_MAPPED):
+        return None if found is None else str(found)
+    return f"{found.network_address.ipv4_mapped}/{found.prefixlen - _MAPPED.prefixlen}"
+
+
+_MAPPED = ipaddress.IPv6Network("::ffff:0:0/96")
+
+
 def endpoint_fault(address: Address, *, loopback: bool) -> str | None:
     """Why an endpoint may not have an address, in a word or two; None if it may."""
     found = [embedded(address), address]

@@ -4,7 +4,6 @@ A field that is not served has no effect, and is reported; if that would open so
 the listeners of the policy.
 """
 
-import ipaddress
 from collections.abc import Iterator
 from typing import TypeVar
 
@@ -17,7 +16,7 @@ from dag.gateway.envoypolicies.connectionvalues import LEAST_WINDOW, byte_count,
 from dag.problems import Refused
 from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place
-from dag.values import headers
+from dag.values import addresses, headers
 
 _MOST_HEADERS = 8192
 """KiB; Envoy takes no more."""
@@ -113,11 +112,11 @@ def _address(written: crd.ClientIPDetection | None, own: Place) -> nodes.ClientA
 
 def _ranges(written: tuple[str, ...], at: Place) -> Iterator[str]:
     for index, text in enumerate(written):
-        try:
-            yield str(ipaddress.ip_network(text, strict=False))
-        except ValueError as error:
+        network = addresses.network(text)
+        if network is None:
             told = f"{text[:60]!r} is not a range in CIDR notation"
-            raise Refused(complaints.policy_closes_listeners(at.item(index), told)) from error
+            raise Refused(complaints.policy_closes_listeners(at.item(index), told))
+        yield network
 
 
 def _headers(

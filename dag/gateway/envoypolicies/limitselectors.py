@@ -4,7 +4,6 @@ All conditions of all selectors have to hold. A selector that cannot be built cl
 the policy. Source: Envoy Gateway 1.9, "RateLimitSelectCondition".
 """
 
-import ipaddress
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -13,7 +12,7 @@ from dag import nodes
 from dag.problems import Refused
 from dag.problems import policies as complaints
 from dag.problems.places import Place
-from dag.values import headers, regexes
+from dag.values import addresses, headers, regexes
 
 MAX_PATH_PROGRAM_SIZE = 100
 """The most RE2 instructions that Envoy takes in an expression on the path (CEL), whatever its
@@ -112,10 +111,10 @@ def _expression(text: str, at: Place) -> str:
 
 
 def _range(text: str, at: Place) -> str:
-    try:
-        return str(ipaddress.ip_network(text, strict=False))
-    except ValueError as error:
-        raise _refused(at, f"{text[:60]!r} is not a range in CIDR notation") from error
+    network = addresses.network(text)
+    if network is None:
+        raise _refused(at, f"{text[:60]!r} is not a range in CIDR notation")
+    return network
 
 
 def _refused(at: Place, why: str) -> Refused:

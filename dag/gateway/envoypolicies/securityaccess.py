@@ -3,7 +3,6 @@
 A rule that cannot be read is never skipped: whether it allows or denies, it closes the routes.
 """
 
-import ipaddress
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Literal
@@ -13,7 +12,7 @@ from dag import nodes
 from dag.problems import Refused
 from dag.problems import policies as complaints
 from dag.problems.places import Place
-from dag.values import headers, regexes
+from dag.values import addresses, headers, regexes
 
 MOST_TURNS = 16
 """How often Allow and Deny rules may alternate: each change is one more nested Envoy condition."""
@@ -68,13 +67,11 @@ def _path(written: crd.OperationPath, at: Place) -> nodes.Path:
 
 def _ranges(written: crd.Principal | None, at: Place) -> Iterator[nodes.IpRange]:
     for index, text in enumerate(written.client_cidrs if written is not None else ()):
-        try:
-            network = ipaddress.ip_network(text, strict=False)
-        except ValueError as error:
+        network = addresses.network(text)
+        if network is None:
             told = f"{text[:60]!r} is not a range in CIDR notation"
-            place = at.at("clientCIDRs", index)
-            raise Refused(complaints.policy_closes(place, told)) from error
-        yield nodes.IpRange(str(network), "Remote")
+            raise Refused(complaints.policy_closes(at.at("clientCIDRs", index), told))
+        yield nodes.IpRange(network, "Remote")
 
 
 def _headers(written: crd.Principal | None, at: Place) -> Iterator[tuple[str, tuple[str, ...]]]:

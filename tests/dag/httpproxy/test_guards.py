@@ -84,6 +84,12 @@ def test_addresses_are_filtered_on_hosts_and_on_routes(kind: str) -> None:
     assert on_route(written).ip_filter == expected
 
 
+def test_mapped_addresses_are_filtered_as_those_of_ipv4_that_envoy_sees() -> None:
+    written = "ipDenyPolicy: [{source: Peer, cidr: '::ffff:10.0.0.0/104'}]"
+    found = nodes.IpFilter("DENY", (nodes.IpRange("10.0.0.0/8"),))
+    assert hosted(written).ip_filter == on_route(written).ip_filter == found
+
+
 LIMIT = (
     "rateLimitPolicy: {local: {requests: 5, unit: minute, burst: 2, responseStatusCode: 503, "
     "responseHeadersToAdd: [{name: X-Over, value: '1'}]}}"
@@ -156,6 +162,8 @@ def test_guards_stand_before_every_kind_of_route(answer: str) -> None:
 BAD = [
     ("ipAllowPolicy: [{source: Peer, cidr: x}, {source: Peer, cidr: 10.0.0.0/8}]",
      "IPFilterError/InvalidCIDR", "ipAllowPolicy[0].cidr"),
+    ("ipDenyPolicy: [{source: Peer, cidr: 'fe80::1%eth0'}]",
+     "IPFilterError/InvalidCIDR", "ipDenyPolicy[0].cidr"),
     (f"ipAllowPolicy: [{RANGES}], ipDenyPolicy: [{RANGES}]",
      "IPFilterError/IncompatibleIPAddressFilters", "ipDenyPolicy"),
     ("rateLimitPolicy: {local: {requests: 4294967295, unit: hour, burst: 1}}",

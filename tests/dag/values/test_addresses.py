@@ -14,6 +14,26 @@ from tests.dag.httpproxy.manifests import services as listening
 from tests.dag.ingress import manifests as ingress
 from tests.dag.world import FLEET, apply, key, messages
 
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("10.1.2.3/8", "10.0.0.0/8"),
+        ("2001:db8::1", "2001:db8::1/128"),
+        ("::/0", "::/0"),
+        ("::ffff:10.1.2.3", "10.1.2.3/32"),
+        ("::ffff:10.1.2.3/104", "10.0.0.0/8"),
+        ("::ffff:0:0/95", "::fffe:0:0/95"),
+        ("fe80::1%eth0", None),
+        ("fe80::%eth0/64", None),
+        ("10.0.0.0/33", None),
+        ("", None),
+    ],
+)
+def test_ranges_are_compared_as_envoy_sees_clients(written: str, expected: str | None) -> None:
+    assert addresses.network(written) == expected
+
+
 PORT = nodes.ServicePort(NamespacedName("default", "s1"), 80)
 PORTS: Table[nodes.ServicePort, bool] = Table("ports that are served")
 LEFT_OUT = "endpoints of Service default/s1 are left out: "
