@@ -64,11 +64,9 @@ def authority(
 
 
 def on_host(
-    known: Authority, place: Place, policy: crd.AuthorizationPolicy | None, say: OfAuthorization
+    known: Authority, place: Place, policy: crd.AuthorizationPolicy, say: OfAuthorization
 ) -> Authority:
     """The configuration's service, with the policy of a virtual host without its own service."""
-    if policy is None:
-        return known
     _check_context(place, known.asked.protocol, policy, say)
     return Authority(_with_context(known.asked, policy.context), not policy.disabled)
 

@@ -206,11 +206,11 @@ def _found_authority(
         namespace = place.subject.namespace
         return authorization.authority(view, place, namespace, written, problems.AUTHORIZATION)
     known = view.ask(defaults.authority, ())
-    policy = written.auth_policy if written is not None else None
-    if known is not None:
-        return authorization.on_host(known, place, policy, problems.AUTHORIZATION)
     if written is None:
-        return None
+        return known
+    if known is not None:
+        policy = written.auth_policy or AuthorizationPolicy()
+        return authorization.on_host(known, place, policy, problems.AUTHORIZATION)
     text = "names no ExtensionService, and the configuration has none for every host"
     raise Refused(problems.extension_service_not_found(place, text))
 

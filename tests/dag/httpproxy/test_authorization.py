@@ -183,6 +183,17 @@ def test_the_configuration_has_every_host_ask() -> None:
     assert problems(engine, "ContourConfiguration", "projectcontour/contour") == []
 
 
+@pytest.mark.parametrize("written", ["", "failOpen: false", "authPolicy: {disabled: false}"])
+def test_a_host_with_authorization_asks_where_the_configuration_has_nobody_asked(
+    written: str,
+) -> None:
+    quiet = configuration(
+        "globalExtAuth: {extensionRef: {name: auth, namespace: default}, "
+        "authPolicy: {disabled: true}}"
+    )
+    assert asked(written, quiet) == ASKED
+
+
 def test_every_host_is_closed_while_nobody_can_be_asked() -> None:
     engine = world(SERVICES + EVERYWHERE + INGRESS + root("root", f"routes: [{to('s1')}]"))
     assert routes(engine, "a.com") == routes(engine, "i.com") == ["/ -> 503"]
