@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from crds.httpproxy import HTTPProxy
 from crds.meta import NamespacedName
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from crds.unserved import unserved
 from dag import nodes, tables
 from dag.configuration import settings
@@ -78,13 +78,25 @@ def _expansion(view: View, root: HTTPProxy) -> Expansion:
     walked = tuple(includes.walk(routes.Scope(view, guarded), root))
     written = [it for it in walked if isinstance(it, routes.LocatedRoute)]
     winners = {it.route.match: it for it in written}
-    wanted = tuple(schemes.claim(view, root, guarded, tuple(winners.values())))
+    served = (*winners.values(), *_implied(winners))
+    wanted = tuple(schemes.claim(view, root, guarded, served))
     everything = (*told, *wanted, *walked, *_losers(written, winners))
     return Expansion(
         next((it for it in wanted if isinstance(it, nodes.Claim)), None),
         tuple(dict.fromkeys(it for it in everything if isinstance(it, Problem))),
         tuple(dict.fromkeys(it.key for it in everything if isinstance(it, IncludedProxy))),
     )
+
+
+def _implied(
+    winners: Mapping[nodes.Match, routes.LocatedRoute],
+) -> Iterator[routes.LocatedRoute]:
+    """What routes take besides, where no route is written for the same path."""
+    prefixes = {it.path.path for it in winners if isinstance(it.path, nodes.Prefix)}
+    for it in winners.values():
+        if it.implied is not None and it.implied.path not in prefixes:
+            match = replace(it.route.match, path=it.implied)
+            yield it._replace(route=replace(it.route, match=match))
 
 
 def _losers(

@@ -28,6 +28,23 @@ def prefix(
     return replacements.get(match.path.path, replacements.get(_ANY))
 
 
+def without_slash(
+    policy: policies.PathRewritePolicy | None, match: nodes.Match
+) -> nodes.Segments | None:
+    """The prefix of a route without its last slash, if it is replaced: `/foo` of `/foo/`.
+
+    Upstream Contour rewrites requests for that, too. None if there is none.
+    """
+    if policy is None or not isinstance(match.path, nodes.Prefix):
+        return None
+    path = match.path.path
+    is_replaced = any((it.prefix or _ANY) in (_ANY, path) for it in policy.replace_prefix)
+    bare = path.removesuffix("/")
+    if not is_replaced or bare in ("", path):
+        return None
+    return nodes.Segments(bare)
+
+
 _ANY = ""
 
 

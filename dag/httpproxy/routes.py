@@ -14,7 +14,7 @@ from crds import httpproxy as crd
 from crds.unserved import unserved
 from dag import nodes
 from dag.engine.view import View
-from dag.httpproxy import answers, conditions, forwarding, guards, headerpolicies
+from dag.httpproxy import answers, conditions, forwarding, guards, headerpolicies, rewrites
 from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
 from dag.problems.places import Findings, Place
@@ -36,6 +36,8 @@ class LocatedRoute(NamedTuple):
     route: nodes.Route
     place: Place
     permits_plain: bool = False
+    implied: nodes.Segments | None = None
+    """The path that it takes besides, unless a route is written for that."""
 
 
 def written(
@@ -49,16 +51,20 @@ def written(
         return
     try:
         node = yield from _node(scope, place, route, match)
-        yield LocatedRoute(node, place, route.permit_insecure)
+        yield _located(place, route, node)
     except Refused as refused:
         problem = refused.problem
         if not problem.closes and guards.stand_before(route, scope.host):
             problem = problems.guarded_route_closed(problem)
         yield problem
         if problem.closes:
-            yield LocatedRoute(
-                nodes.Route(match, GUARDED, place.subject), place, route.permit_insecure
-            )
+            yield _located(place, route, nodes.Route(match, GUARDED, place.subject))
+
+
+def _located(place: Place, route: crd.Route, node: nodes.Route) -> LocatedRoute:
+    policy = route.path_rewrite_policy if route.services else None
+    implied = rewrites.without_slash(policy, node.match)
+    return LocatedRoute(node, place, route.permit_insecure, implied)
 
 
 def _node(

@@ -268,6 +268,34 @@ def test_the_replacement_for_exactly_the_routes_prefix_counts(
     assert (rewrite.prefix if rewrite else None) == expected
 
 
+REWRITTEN = "pathRewritePolicy: {replacePrefix: [{prefix: /x/, replacement: /new}]}"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ([on("/x/", "s1", REWRITTEN)], ["/x/ -> default/s1:80", "/x/... -> default/s1:80"]),
+        ([on("/y/", "s1", REWRITTEN)], ["/y/ -> default/s1:80"]),
+        ([on("/x/", "s1")], ["/x/ -> default/s1:80"]),
+        (
+            [on("/x/", "s1", REWRITTEN), on("/x", "s2")],
+            ["/x/ -> default/s1:80", "/x -> default/s2:80"],
+        ),
+        ([on("/x/", "s1", REWRITTEN), on("/x/", "s2")], ["/x/ -> default/s2:80"]),
+        ([on("/x/", "gone", REWRITTEN)], ["/x/ -> 503", "/x/... -> 503"]),
+        (
+            [on("/x/", "s1", f"ipDenyPolicy: [{{source: Peer, cidr: x}}], {REWRITTEN}")],
+            ["/x/ -> 503", "/x/... -> 503"],
+        ),
+    ],
+)
+def test_a_rewritten_prefix_is_also_taken_without_its_last_slash(
+    written: list[str], expected: list[str]
+) -> None:
+    engine = world(SERVICES + root("root", f"routes: [{', '.join(written)}]"))
+    assert routes(engine, "a.com") == expected
+
+
 @pytest.mark.parametrize(
     ("reason", "condition", "rules"),
     [
