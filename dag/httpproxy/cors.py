@@ -33,7 +33,9 @@ def cors(place: Place, policy: crd.CORSPolicy) -> nodes.Cors:
     )
 
 
-_EXACT = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://[a-zA-Z0-9._-]+(:[0-9]{1,5})?")
+_EXACT = re.compile(
+    r"[a-zA-Z][a-zA-Z0-9+.-]*://([a-zA-Z0-9._-]+|\[[0-9a-fA-F:.]*:[0-9a-fA-F:.]*\])(:[0-9]{1,5})?"
+)
 _WILDCARD = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*://)\*(\.[a-zA-Z0-9._-]+(:[0-9]{1,5})?)")
 
 

@@ -53,6 +53,12 @@ ANY = nodes.ValueMatch("present")
             ),
         ),
         (
+            "allowOrigin: ['http://[::1]:3000'], allowMethods: [GET]",
+            nodes.Cors(
+                (nodes.ValueMatch("exact", "http://[::1]:3000", ignore_case=True),), ("GET",)
+            ),
+        ),
+        (
             "allowOrigin: ['https://*.a.com'], allowMethods: [GET], maxAge: '0'",
             nodes.Cors(
                 (nodes.ValueMatch("regex", r"(?i)https\:\/\/[a-z0-9.-]+\.a\.com"),),
