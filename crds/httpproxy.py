@@ -180,7 +180,8 @@ class TCPProxy:
 @model
 class Include:
     """Another HTTPProxy, whose routes serve the requests that meet these conditions. If it cannot
-    be included, such requests are answered with 502, and the status says why."""
+    be included, the status says why, and such requests are answered with 502. If there are no
+    conditions but the prefix `/`, the include is left out instead."""
 
     name: NonEmpty
     """The name of the included HTTPProxy, which must not be a root."""

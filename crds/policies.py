@@ -96,7 +96,9 @@ class PathRewritePolicy:
 
     replace_prefix: tuple[ReplacePrefix, ...] = ()
     """The replacements of the path prefix. The entry for exactly the route's own prefix wins over
-    the entry for any prefix; two entries for the same prefix drop the route."""
+    the entry for any prefix; two entries for the same prefix drop the route. With a prefix that
+    ends with a slash, requests without that slash are rewritten, too, unless a route for them is
+    written."""
 
 
 @model
