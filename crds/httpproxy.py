@@ -37,8 +37,9 @@ class Service:
     """A port of a Service in the namespace of the HTTPProxy, and its share of the traffic."""
 
     name: str
-    """The name of the Service, in the namespace of the HTTPProxy. While it is missing, its share of
-    the requests is answered with 503."""
+    """The name of the Service, in the namespace of the HTTPProxy. While it is missing, the others
+    with a weight take its share of the requests; if there are none, these are answered with 503. In
+    a `tcpproxy` the connections of its share are closed."""
     port: Port
     """The number of the Service's port, not of the container's. A Service without this port counts
     as missing."""
