@@ -68,7 +68,7 @@ def _write_clusters(
         share.host_rewrite_literal = backend.host
         headers.write_policies(share, backend.request_headers, backend.response_headers)
         if backend.cookies:
-            every = cookies.policy((*backend.cookies, *node.cookies))
+            every = cookies.policy((*node.cookies, *backend.cookies))
             share.typed_per_filter_config[cookies.NAME].CopyFrom(encoding.packed(every))
         if backend.session is not None:
             kept = encoding.packed(sessions.policy(backend.session))

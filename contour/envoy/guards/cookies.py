@@ -89,7 +89,7 @@ def installed() -> pb.Lua:
 
 
 def policy(rewrites: Iterable[nodes.CookieRewrite]) -> pb.LuaPerRoute:
-    """The rewrites by name of the cookie; of several for one cookie, the last."""
+    """The rewrites by name of the cookie; of several for one attribute, the last."""
     result = pb.LuaPerRoute()
     result.source_code.inline_string = _SHORT
     for rewrite in rewrites:

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 from envoy.config.route.v3 import route_components_pb2 as pb
+from envoy.extensions.filters.http.lua.v3 import lua_pb2
+from google.protobuf import json_format
 
 from contour.envoy import forwarding
-from contour.envoy.guards import sessions
+from contour.envoy.guards import cookies, sessions
 from dag import nodes
 from tests.contour.envoy import encoded, world
 
@@ -45,6 +47,16 @@ def test_a_share_without_a_backend_is_answered_500() -> None:
     found = _forward(nodes.Backend(ONE, 1), nodes.Backend(None, 2))
     assert _shares(found) == {"one": 1, forwarding.NOWHERE: 2}
     assert found.route.cluster_not_found_response_code == pb.RouteAction.INTERNAL_SERVER_ERROR
+
+
+def test_a_service_changes_an_attribute_of_a_cookie_in_place_of_its_route() -> None:
+    own = nodes.Backend(ONE, cookies=(nodes.CookieRewrite("a", path="/own", secure=True),))
+    found = _forward(own, cookies=(nodes.CookieRewrite("a", path="/route", same_site="Lax"),))
+    written = lua_pb2.LuaPerRoute()
+    share = found.route.weighted_clusters.clusters[0]
+    assert share.typed_per_filter_config[cookies.NAME].Unpack(written)
+    context = json_format.MessageToDict(written.filter_context)
+    assert context == {"a": {"path": "/own", "secure": True, "same_site": "Lax"}}
 
 
 @pytest.mark.parametrize(
