@@ -49,7 +49,8 @@ def nothing_defined(place: Place) -> Problem:
 
 def ignored_field(place: Place, why: str = "is not served yet and has no effect") -> Problem:
     """A field without effect."""
-    return place.warning(ErrorType.SpecError, Contour.IgnoredField, why)
+    type_ = ErrorType.TCPProxyError if _is_of_stream(place) else ErrorType.SpecError
+    return place.warning(type_, Contour.IgnoredField, why)
 
 
 def unsupported_guard(place: Place) -> Problem:
@@ -157,8 +158,11 @@ def duplicate_include(place: Place, first: int) -> Problem:
 
 
 def _of_include(place: Place) -> ErrorType:
-    is_stream = place.path.startswith("spec.tcpproxy")
-    return ErrorType.TCPProxyIncludeError if is_stream else ErrorType.IncludeError
+    return ErrorType.TCPProxyIncludeError if _is_of_stream(place) else ErrorType.IncludeError
+
+
+def _is_of_stream(place: Place) -> bool:
+    return place.path.startswith("spec.tcpproxy")
 
 
 # Match conditions, of routes and of includes.
@@ -229,8 +233,12 @@ def header_not_set(place: Place, name: str) -> Problem:
 # Services.
 
 
-service_unresolved = error(ErrorType.ServiceError, Contour.ServiceUnresolvedReference)
-"""A Service that cannot take traffic."""
+def service_unresolved(place: Place, text: str) -> Problem:
+    """A Service that cannot take traffic, of a route or of a tcpproxy."""
+    type_ = ErrorType.TCPProxyError if _is_of_stream(place) else ErrorType.ServiceError
+    return place.error(type_, Contour.ServiceUnresolvedReference, text)
+
+
 client_certificate_not_valid = error(ErrorType.TLSError, Contour.SecretNotValid)
 """A Service to which Envoy cannot show the client certificate of the configuration."""
 service_request_headers_not_valid = error(

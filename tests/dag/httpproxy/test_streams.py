@@ -85,7 +85,7 @@ def test_a_mirror_changes_no_share_of_connections(
     engine = made(host(PASSED, f"tcpproxy: {{services: [{mirror}, {backends}]}}"))
     assert shares(engine) == expected
     (told,) = messages(engine, "HTTPProxy", "root")
-    assert told.startswith("?SpecError/IgnoredField: spec.tcpproxy.services[0].mirror: ")
+    assert told.startswith("?TCPProxyError/IgnoredField: spec.tcpproxy.services[0].mirror: ")
 
 
 def test_connections_are_closed_where_all_services_are_mirrors() -> None:
@@ -108,7 +108,7 @@ def test_a_check_of_connections_and_a_strategy() -> None:
 def test_there_is_nothing_to_hash_in_connections() -> None:
     engine = made(host(PASSED, tcp("s1", "loadBalancerPolicy: {strategy: Cookie}")))
     assert shares(engine) == [("s1", 1)]
-    assert problems(engine, "HTTPProxy", "root") == ["?SpecError/IgnoredField"]
+    assert problems(engine, "HTTPProxy", "root") == ["?TCPProxyError/IgnoredField"]
 
 
 def test_routes_beside_a_stream_are_those_of_plain_http() -> None:
@@ -130,7 +130,7 @@ def test_a_stream_may_be_that_of_another(field: str) -> None:
     assert problems(engine, "HTTPProxy", "team/child") == []
     apply(engine, proxy("team/child", tcp("gone")))
     assert problems(engine, "HTTPProxy", "team/child") == [
-        "ServiceError/ServiceUnresolvedReference"
+        "TCPProxyError/ServiceUnresolvedReference"
     ]
     assert problems(engine, "HTTPProxy", "root") == []
 
