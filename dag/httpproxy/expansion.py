@@ -91,12 +91,23 @@ def _expansion(view: View, root: HTTPProxy) -> Expansion:
 def _implied(
     winners: Mapping[nodes.Match, routes.LocatedRoute],
 ) -> Iterator[routes.LocatedRoute]:
-    """What routes take besides, where no route is written for the same path."""
-    prefixes = {it.path.path for it in winners if isinstance(it.path, nodes.Prefix)}
+    """What routes take besides, where no route is written that takes the same requests."""
+    written: dict[nodes.Path, list[nodes.Match]] = {}
+    for it in winners:
+        written.setdefault(it.path, []).append(it)
     for it in winners.values():
-        if it.implied is not None and it.implied.path not in prefixes:
-            match = replace(it.route.match, path=it.implied)
+        if it.implied is None:
+            continue
+        match = replace(it.route.match, path=it.implied)
+        others = written.get(nodes.Prefix(it.implied.path), ())
+        if not any(_asks_no_more(other, match) for other in others):
             yield it._replace(route=replace(it.route, match=match))
+
+
+def _asks_no_more(match: nodes.Match, than: nodes.Match) -> bool:
+    """Whether a match has no condition, beside its path, that another one has not."""
+    more = {*match.headers} - {*than.headers} or {*match.queries} - {*than.queries}
+    return match.method in ("", than.method) and not more
 
 
 def _losers(

@@ -281,6 +281,17 @@ REWRITTEN = "pathRewritePolicy: {replacePrefix: [{prefix: /x/, replacement: /new
             [on("/x/", "s1", REWRITTEN), on("/x", "s2")],
             ["/x/ -> default/s1:80", "/x -> default/s2:80"],
         ),
+        (
+            [
+                to("s1", f"conditions: [{{prefix: /x/}}, {{method: GET}}], {REWRITTEN}"),
+                on("/x", "s2"),
+            ],
+            ["/x/ GET -> default/s1:80", "/x -> default/s2:80"],
+        ),
+        (
+            [on("/x/", "s1", REWRITTEN), to("s2", "conditions: [{prefix: /x}, {method: GET}]")],
+            ["/x/ -> default/s1:80", "/x GET -> default/s2:80", "/x/... -> default/s1:80"],
+        ),
         ([on("/x/", "s1", REWRITTEN), on("/x/", "s2")], ["/x/ -> default/s2:80"]),
         ([on("/x/", "gone", REWRITTEN)], ["/x/ -> 503", "/x/... -> 503"]),
         (
