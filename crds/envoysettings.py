@@ -205,8 +205,9 @@ class Logging:
     """The line of the format `envoy`, with Envoy's operators such as `%RESPONSE_CODE%`. It must end
     with a line break. The default is Envoy's line; an unknown operator is an error."""
     access_log_json_fields: tuple[str, ...] = ()
-    """The fields of the format `json`: known names such as `method`, or `name=%OPERATOR%`. The
-    default is Contour's list; an unknown name or operator is an error."""
+    """The fields of the format `json`: known names such as `method`, operators without an argument
+    such as `route_name`, or `name=%OPERATOR%`. The default is Contour's list; an unknown name or
+    operator is an error."""
     access_log_level: str | None = None
     """Which requests are logged: info (the default) logs all of them, error those with a status
     code from 300, critical those with one from 500, disabled none. Another value is an error."""

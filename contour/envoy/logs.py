@@ -15,6 +15,7 @@ from envoy.extensions.access_loggers.stream.v3 import stream_pb2
 from envoy.extensions.filters.network.http_connection_manager.v3 import (
     http_connection_manager_pb2 as pb,
 )
+from envoy.extensions.formatter.req_without_query.v3 import req_without_query_pb2
 from envoy.extensions.tracers.opentelemetry.samplers.v3 import (
     parent_based_sampler_pb2 as parent_pb2,
 )
@@ -64,6 +65,9 @@ def _write_format(
     elif node.format is not None:
         text = headers.formatted(node.format)
         target.log_format.text_format_source.inline_string = text
+    if "REQ_WITHOUT_QUERY" in node.operators():  # the only operator that is an extension of Envoy
+        formatter = target.log_format.formatters.add(name="envoy.formatter.req_without_query")
+        formatter.typed_config.CopyFrom(encoding.packed(req_without_query_pb2.ReqWithoutQuery()))
 
 
 def _json(node: nodes.AccessLog) -> format_pb.SubstitutionFormatString:

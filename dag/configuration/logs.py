@@ -22,29 +22,58 @@ PLAIN = formats.OPERATORS | {
     "BYTES_SENT",
     "CONNECTION_ID",
     "CONNECTION_TERMINATION_DETAILS",
+    "DOWNSTREAM_DIRECT_REMOTE_PORT",
+    "DOWNSTREAM_HEADER_BYTES_RECEIVED",
+    "DOWNSTREAM_HEADER_BYTES_SENT",
+    "DOWNSTREAM_REMOTE_PORT",
     "DOWNSTREAM_TRANSPORT_FAILURE_REASON",
+    "DOWNSTREAM_WIRE_BYTES_RECEIVED",
+    "DOWNSTREAM_WIRE_BYTES_SENT",
     "DURATION",
     "FILTER_CHAIN_NAME",
     "GRPC_STATUS",
     "GRPC_STATUS_NUMBER",
+    "LOCAL_REPLY_BODY",
     "REQUESTED_SERVER_NAME",
     "REQUEST_DURATION",
+    "REQUEST_HEADERS_BYTES",
     "REQUEST_TX_DURATION",
     "RESPONSE_CODE",
     "RESPONSE_DURATION",
+    "RESPONSE_HEADERS_BYTES",
+    "RESPONSE_TRAILERS_BYTES",
     "RESPONSE_TX_DURATION",
     "ROUTE_NAME",
+    "SPAN_ID",
     "START_TIME",
     "STREAM_ID",
+    "TRACE_ID",
     "UPSTREAM_CLUSTER",
+    "UPSTREAM_HEADER_BYTES_RECEIVED",
+    "UPSTREAM_HEADER_BYTES_SENT",
     "UPSTREAM_HOST",
     "UPSTREAM_LOCAL_ADDRESS",
+    "UPSTREAM_LOCAL_ADDRESS_WITHOUT_PORT",
+    "UPSTREAM_LOCAL_PORT",
+    "UPSTREAM_PEER_CERT",
+    "UPSTREAM_PEER_CERT_V_END",
+    "UPSTREAM_PEER_CERT_V_START",
+    "UPSTREAM_PEER_ISSUER",
+    "UPSTREAM_PEER_SUBJECT",
+    "UPSTREAM_PROTOCOL",
+    "UPSTREAM_REMOTE_ADDRESS_WITHOUT_PORT",
+    "UPSTREAM_REMOTE_PORT",
     "UPSTREAM_REQUEST_ATTEMPT_COUNT",
+    "UPSTREAM_TLS_CIPHER",
+    "UPSTREAM_TLS_SESSION_ID",
+    "UPSTREAM_TLS_VERSION",
     "UPSTREAM_TRANSPORT_FAILURE_REASON",
+    "UPSTREAM_WIRE_BYTES_RECEIVED",
+    "UPSTREAM_WIRE_BYTES_SENT",
     "VIRTUAL_CLUSTER_NAME",
 }
 """Operators without an argument."""
-WITH_ARGUMENT = frozenset({"REQ", "RESP", "TRAILER"})
+WITH_ARGUMENT = frozenset({"REQ", "REQ_WITHOUT_QUERY", "RESP", "TRAILER"})
 """Operators with a header, perhaps an alternative one, and perhaps a maximum length: `:10`."""
 
 ORIGIN = "METADATA"
@@ -87,7 +116,8 @@ FIELDS = {
     "x_forwarded_for": "%REQ(X-FORWARDED-FOR)%",
     "x_trace_id": "%REQ(X-TRACE-ID)%",
 }
-"""The format that a JSON field name without one stands for."""
+"""The format that a JSON field name without one stands for. Any other name stands for the operator
+of `PLAIN` with this name, in any case."""
 
 _NOT_USUAL = {
     "contour_config_kind",
@@ -153,11 +183,17 @@ def _fields(place: Place, written: Iterable[str]) -> Findings[tuple[tuple[str, n
 
 def _field(place: Place, text: str) -> tuple[str, nodes.Format]:
     name, _, operators = text.partition("=")
-    operators = operators or FIELDS.get(name, "")
+    operators = operators or _usual_format(name)
     if not name or not operators:
         why = f"{text[:60]!r} is neither a known field nor of the form name=%OPERATOR%"
         raise Refused(problems.invalid_value(place, why))
     return name, _format(place, operators)
+
+
+def _usual_format(name: str) -> str:
+    """The format of a field that is written without one; empty if there is none."""
+    operator = name.upper()
+    return FIELDS.get(name, f"%{operator}%" if operator in PLAIN else "")
 
 
 _OPERATOR = re.compile(
@@ -168,9 +204,7 @@ _OPERATOR = re.compile(
 
 def tells_origins(log: nodes.AccessLog) -> bool:
     """Whether the log names the object that a route comes from, so Envoy has to know it."""
-    formats_ = [it for _, it in log.json] or [log.format or nodes.Format(())]
-    pieces = (piece for it in formats_ for piece in it.pieces)
-    return any(isinstance(it, nodes.Operator) and it.name == ORIGIN for it in pieces)
+    return ORIGIN in log.operators()
 
 
 def _format(place: Place, text: str) -> nodes.Format:

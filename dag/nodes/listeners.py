@@ -10,7 +10,7 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag.nodes.clients import ClientTraffic, OpenConnections
 from dag.nodes.guards import StreamGuards
-from dag.nodes.texts import Format, ValueMatch
+from dag.nodes.texts import Format, Operator, ValueMatch
 from dag.nodes.tracing import Tracing
 from dag.nodes.upstreams import Cluster, TlsVersion, Trust
 
@@ -215,6 +215,12 @@ class AccessLog:
     """The fields of a JSON object, instead; what is empty is left out."""
     level: Literal["info", "error", "critical", "disabled"] = "info"
     """All; status 300 and above; 500 and above; none."""
+
+    def operators(self) -> frozenset[str]:
+        """The names of the operators in its format or fields."""
+        formats = [it for _, it in self.json] or [self.format or Format(())]
+        pieces = (piece for it in formats for piece in it.pieces)
+        return frozenset(it.name for it in pieces if isinstance(it, Operator))
 
 
 @dataclass(frozen=True, slots=True)

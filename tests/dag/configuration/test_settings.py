@@ -166,6 +166,17 @@ OP = nodes.Operator
                 )
             ),
         ),
+        (
+            "accessLogFormat: json, accessLogJSONFields: "
+            "[trace_id, ROUTE_NAME, 'p=%REQ_WITHOUT_QUERY(:PATH):9%']",
+            nodes.AccessLog(
+                json=(
+                    ("trace_id", nodes.Format((OP("TRACE_ID"),))),
+                    ("ROUTE_NAME", nodes.Format((OP("ROUTE_NAME"),))),
+                    ("p", nodes.Format((OP("REQ_WITHOUT_QUERY", ":PATH", 9),))),
+                )
+            ),
+        ),
     ],
 )
 def test_what_is_logged(logging: str, log: nodes.AccessLog) -> None:

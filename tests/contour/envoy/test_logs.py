@@ -1,0 +1,25 @@
+"""Access logs: the formats that Envoy needs an extension for."""
+
+import pytest
+from envoy.extensions.access_loggers.file.v3 import file_pb2
+
+from contour.envoy import logs
+from dag import nodes
+
+PLAIN = nodes.Operator("REQ", ":PATH")
+SHORT = nodes.Operator("REQ_WITHOUT_QUERY", ":PATH", 9)
+
+
+@pytest.mark.parametrize(
+    ("operator", "formatters"),
+    [(PLAIN, []), (SHORT, ["envoy.formatter.req_without_query"])],
+)
+def test_the_extension_is_there_when_an_operator_needs_it(
+    operator: nodes.Operator, formatters: list[str]
+) -> None:
+    written = nodes.Format((operator, "\n"))
+    line = nodes.AccessLog("/log", format=written)
+    for node in (line, nodes.AccessLog("/log", json=(("path", written),))):
+        (found,) = logs.access_logs(node)
+        file = file_pb2.FileAccessLog.FromString(found.typed_config.value)
+        assert [it.name for it in file.log_format.formatters] == formatters
