@@ -81,7 +81,7 @@ def _of_file(subject: str, found: Raw, result: Converted) -> Document:
     for path, where in upstream.settings(found, upstream.FILE_SETTINGS):
         value = _at(found, path)
         if where.startswith("spec.") and " " not in where:
-            if value is not None:
+            if value not in (None, ""):  # an empty text is as good as none to Contour
                 spec = _with(spec, where.split(".")[1:], _spelt(value, _field(where)))
         else:
             result.told.append(Told(subject, ".".join(path), _elsewhere(where)))

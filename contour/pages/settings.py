@@ -98,9 +98,7 @@ def _site(
     return usual._replace(address=given.address or usual.address, port=given.port or usual.port)
 
 
-def _files(tls: endpoints.MetricsTLS) -> Files | str | None:
-    if not (tls.cert_file or tls.key_file or tls.ca_file):
-        return None
+def _files(tls: endpoints.MetricsTLS) -> Files | str:
     if not (tls.cert_file and tls.key_file):
         return "spec.metrics.tls: certFile and keyFile are required for TLS"
     return Files(

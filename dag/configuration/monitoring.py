@@ -82,7 +82,7 @@ def _sites(at: Place, envoy: Envoy) -> Iterator[tuple[Place, nodes.Monitor] | Pr
         yield at.at("health"), nodes.Monitor(port, health.address or "", ("health",))
     if (metrics := envoy.metrics) is not None:
         place, port = at.at("metrics"), metrics.port or USUAL_PORT
-        tls = _tls(place.at("tls"), metrics.tls or MetricsTLS())
+        tls = _tls(place.at("tls"), metrics.tls)
         if isinstance(tls, Problem):
             yield tls
         else:
@@ -104,9 +104,9 @@ def _is_shareable(one: nodes.Monitor, other: nodes.Monitor) -> bool:
     return is_plain and is_told_to_all and one.address == other.address
 
 
-def _tls(place: Place, given: MetricsTLS) -> nodes.MonitorTls | Problem | None:
+def _tls(place: Place, given: MetricsTLS | None) -> nodes.MonitorTls | Problem | None:
     """How metrics are encrypted; None if they are not."""
-    if not (given.cert_file or given.key_file or given.ca_file):
+    if given is None:
         return None
     if not (given.cert_file and given.key_file):
         return problems.invalid_value(place, "certFile and keyFile are needed for TLS")

@@ -27,7 +27,7 @@ SETTINGS: Document = {
             "server-key-path": "/tls.key",
             "ca-certificate-path": "/ca.crt",
         },
-        "envoy": {"port": 8002},
+        "envoy": {"port": 8002, "server-certificate-path": "", "server-key-path": ""},
     },
     "network": {"num-trusted-hops": 1, "admin-port": 9001},
     "policy": {

@@ -68,7 +68,6 @@ def specification(spec: str) -> ContourConfigurationSpec:
                 ListenAddress("0.0.0.0", 1, Files(Path("/c"), Path("/k"), Path("/a"))): {"metrics"},
             },
         ),
-        ("{metrics: {tls: {}}}", {CLEAR: {*ALL}}),
     ],
 )
 def test_sockets_and_what_they_are_for(spec: str, purposes: dict[ListenAddress, Any]) -> None:
@@ -97,10 +96,13 @@ def test_sockets_and_what_they_are_for(spec: str, purposes: dict[ListenAddress, 
             "spec.debug: port 8000 is already used by health and metrics",
             "debug",
         ),
-        (
-            "{metrics: {port: 9, tls: {certFile: /c}}}",
-            "spec.metrics.tls: certFile and keyFile are required for TLS",
-            "metrics",
+        *(
+            (
+                f"{{metrics: {{port: 9, tls: {it}}}}}",
+                "spec.metrics.tls: certFile and keyFile are required for TLS",
+                "metrics",
+            )
+            for it in ("{certFile: /c}", "{}")
         ),
     ],
 )

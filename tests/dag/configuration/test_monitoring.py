@@ -44,6 +44,7 @@ def test_a_port_has_one_listener(envoy: str, monitors: tuple[nodes.Monitor, ...]
         ("health: {}, metrics: {tls: {certFile: /c, keyFile: /k}}", "spec.envoy.metrics:", True),
         ("metrics: {tls: {certFile: /c}}", "spec.envoy.metrics.tls:", False),
         ("metrics: {tls: {caFile: /c}}", "spec.envoy.metrics.tls:", False),
+        ("metrics: {port: 9000, tls: {}}", "spec.envoy.metrics.tls:", False),
         ("omEnforcedHealth: {}", "spec.envoy.omEnforcedHealth.port:", False),
         ("health: {}, omEnforcedHealth: {port: 8002}", "spec.envoy.omEnforcedHealth:", True),
         ("health: {}, network: {adminPort: 8002}", "spec.envoy.network.adminPort:", True),
