@@ -154,8 +154,8 @@ class RateLimitServiceSettings:
 
 @model
 class CustomTag:
-    """A tag that every span has. Exactly one of `literal` and `requestHeaderName` must be set;
-    another tag is an error and is left out."""
+    """A tag that every span has. Exactly one of `literal` and `requestHeaderName` must be set, and
+    no earlier tag may have its name; another tag is an error and is left out."""
 
     tag_name: str
     """The name of the tag, which must not be empty."""

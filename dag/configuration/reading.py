@@ -211,13 +211,16 @@ def _tracing(place: Place, written: TracingSettings | None) -> Findings[TracingS
     ):
         if text and not _is_percentage(text):
             yield problems.invalid_value(place.at(field_), f"{text[:60]!r} is no percentage")
-    tags: list[CustomTag] = []
+    tags: dict[str, CustomTag] = {}
     for index, tag in enumerate(written.custom_tags):
-        if why := _tag_refusal(tag):
+        why = _tag_refusal(tag)
+        if not why and tag.tag_name in tags:
+            why = f"an earlier tag has the tagName {tag.tag_name[:60]!r} already"
+        if why:
             yield problems.invalid_value(place.at("customTags", index), why)
         else:
-            tags.append(tag)
-    return replace(written, custom_tags=tuple(tags))
+            tags[tag.tag_name] = tag
+    return replace(written, custom_tags=tuple(tags.values()))
 
 
 def _tag_refusal(tag: CustomTag) -> str | None:

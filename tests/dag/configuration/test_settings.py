@@ -257,6 +257,11 @@ def test_json_without_fields_is_what_upstream_logs_and_files_are_per_listener() 
             "spec.tracing.customTags[0]",
         ),
         (
+            "tracing: {extensionService: {namespace: default, name: s}, "
+            "customTags: [{tagName: a, literal: b}, {tagName: a, literal: c}]}",
+            "spec.tracing.customTags[1]",
+        ),
+        (
             "tracing: {extensionService: {namespace: default, name: s}, overallSampling: most}",
             "spec.tracing.overallSampling",
         ),
