@@ -51,6 +51,7 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[Problem]:
         yield from _unplaced(view, spec)
         if view.read(tables.HOST_PORTS, ()) is None:
             yield from monitoring.taken_in_pods(spec, envoy)
+            yield from monitoring.unprobed_in_pods(spec, found.spec.health)
             yield from _bound_twice(view, spec)
         for text in fleets.without_http3(view, DEFAULT_FLEET):
             yield problems.ignored_field(spec.at("envoy").at("listener").at("http3"), text)

@@ -8,7 +8,7 @@ fleet opens by itself.
 
 from collections.abc import Iterator, Mapping
 
-from crds.endpoints import MetricsTLS
+from crds.endpoints import Endpoint, MetricsTLS
 from crds.envoysettings import Envoy
 from crds.records import replace
 from dag import nodes
@@ -16,6 +16,8 @@ from dag.problems import Problem
 from dag.problems import configuration as problems
 from dag.problems.places import Findings, Place
 
+PAGES_PORT = 8000
+"""The usual port of the control plane's pages."""
 USUAL_PORT = 8002
 _LOOPBACK = "127.0.0.1"
 
@@ -57,6 +59,13 @@ def taken_in_pods(spec: Place, envoy: Envoy) -> Iterator[Problem]:
             text = f"in pods of managed fleets and of our manifests {port} is the port of "
             yield problems.ignored_field(place, text + _IN_PODS[port])
         seen.add(port or 0)
+
+
+def unprobed_in_pods(spec: Place, health: Endpoint | None) -> Iterator[Problem]:
+    """Tells of a port of the control plane's health pages that no probe of its pods asks."""
+    if health is not None and health.port and health.port != PAGES_PORT:
+        text = f"in pods of our manifests the probes ask port {PAGES_PORT}, so they never succeed"
+        yield problems.ignored_field(spec.at("health").at("port"), text)
 
 
 _IN_PODS = {

@@ -85,3 +85,14 @@ def test_a_port_that_something_else_has_beside_envoy_is_told(envoy: str, path: s
     engine.write(tables.HOST_PORTS, (), HostPorts("127.0.0.1"))
     engine.settle()
     assert not told(engine)
+
+
+@pytest.mark.parametrize(("port", "is_told"), [(0, False), (8000, False), (9000, True)])
+def test_a_port_of_health_that_no_probe_asks_is_told(port: int, *, is_told: bool) -> None:
+    engine = configured(f"health: {{port: {port}}}")
+    assert [it.partition(": in pods")[0] for it in told(engine)] == (
+        ["?SpecError/IgnoredField: spec.health.port"] if is_told else []
+    )
+    engine.write(tables.HOST_PORTS, (), HostPorts("127.0.0.1"))
+    engine.settle()
+    assert not told(engine)
