@@ -137,8 +137,11 @@ def test_an_address_is_asked_for_where_a_load_balancer_can_have_it() -> None:
 
 
 def test_the_page_for_probes_is_without_metrics_where_these_are_guarded() -> None:
-    assert "--no-stats" in arguments(replace(SHARED, hides_stats=True))
-    assert "--no-stats" not in arguments(SHARED)
+    for hides in (True, False):
+        fleet = replace(SHARED, hides_stats=hides)
+        assert ("--no-stats" in arguments(fleet)) is hides
+        annotations = documents(fleet)["DaemonSet"]["spec"]["template"]["metadata"]["annotations"]
+        assert annotations["prometheus.io/scrape"] == ("false" if hides else "true")
 
 
 def test_a_fleet_is_named_in_words() -> None:
