@@ -24,7 +24,7 @@ from dag import (
     releases,
     tables,
 )
-from dag.configuration import monitoring, publishing, reading, settings
+from dag.configuration import logs, monitoring, publishing, reading, settings
 from dag.engine.view import Query, View, query
 from dag.fleetnames import DEFAULT_FLEET
 from dag.problems import Problem
@@ -47,6 +47,7 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[Problem]:
     spec, envoy = problems.spec(found.metadata.key), found.spec.envoy or Envoy()
     yield from _ignored(view, found, spec)
     yield from publishing.without_effect(spec, envoy)
+    yield from logs.without_effect(spec, envoy)
     if view.ask(settings.chosen_configuration, ()) == found:
         yield from _unplaced(view, spec)
         if view.read(tables.HOST_PORTS, ()) is None:

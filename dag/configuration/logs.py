@@ -5,14 +5,14 @@ Source: Contour's configuration reference, "accessLogFormat"; Envoy, "Access log
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from crds.envoysettings import Envoy, EnvoyListener, Logging
 from crds.records import replace
 from dag import nodes
 from dag.configuration.readings import one_of
-from dag.problems import Refused
+from dag.problems import Problem, Refused
 from dag.problems import configuration as problems
 from dag.problems.places import Findings, Place
 from dag.values import formats
@@ -135,6 +135,28 @@ def access_logs(spec: Place, envoy: Envoy) -> Findings[tuple[nodes.AccessLog, no
     """The access logs of plain HTTP and of HTTPS; they differ in the file alone."""
     log = yield from _log(spec.at("envoy").at("logging"), envoy.logging or Logging())
     return _to(log, envoy.http), _to(log, envoy.https)
+
+
+def without_effect(spec: Place, envoy: Envoy) -> Iterator[Problem]:
+    """Settings of the other format, and fields that a later one replaces."""
+    at, written = spec.at("envoy").at("logging"), envoy.logging or Logging()
+    if written.access_log_format == "json":
+        if written.access_log_format_string:
+            place = at.at("accessLogFormatString")
+            yield problems.ignored_field(place, "is only for the format envoy")
+        yield from _replaced(at.at("accessLogJSONFields"), written.access_log_json_fields)
+    elif written.access_log_json_fields:
+        place = at.at("accessLogJSONFields")
+        yield problems.ignored_field(place, "is only for accessLogFormat: json")
+
+
+def _replaced(place: Place, written: tuple[str, ...]) -> Iterator[Problem]:
+    names = [it.partition("=")[0] for it in written]
+    last = {name: index for index, name in enumerate(names)}
+    for index, name in enumerate(names):
+        if last[name] != index:
+            why = f"entry {last[name]} sets the field {name[:60]!r}, too, and wins"
+            yield problems.ignored_field(place.item(index), why)
 
 
 def _to(log: nodes.AccessLog, listener: EnvoyListener | None) -> nodes.AccessLog:

@@ -183,6 +183,25 @@ def test_what_is_logged(logging: str, log: nodes.AccessLog) -> None:
     assert edge(f"envoy: {{logging: {{{logging}}}}}").http_log == log
 
 
+@pytest.mark.parametrize(
+    ("logging", "ignored"),
+    [
+        ("accessLogJSONFields: [method]", "accessLogJSONFields"),
+        ("accessLogFormat: envoy, accessLogJSONFields: [method]", "accessLogJSONFields"),
+        (r'accessLogFormat: json, accessLogFormatString: "x\n"', "accessLogFormatString"),
+        (
+            "accessLogFormat: json, accessLogJSONFields: [path, method, 'path=%REQ(X)%']",
+            "accessLogJSONFields[0]",
+        ),
+        ("accessLogFormat: json, accessLogJSONFields: [path, method]", ""),
+    ],
+)
+def test_what_has_no_effect_on_the_log_is_told(logging: str, ignored: str) -> None:
+    start = f"?SpecError/IgnoredField: spec.envoy.logging.{ignored}: "
+    found = told(configured(f"envoy: {{logging: {{{logging}}}}}"))
+    assert [it[: len(start)] for it in found] == ([start] if ignored else [])
+
+
 def test_json_without_fields_is_what_upstream_logs_and_files_are_per_listener() -> None:
     found = edge("envoy: {logging: {accessLogFormat: json}, https: {accessLog: /dev/stderr}}")
     assert len(found.http_log.json) == 23
