@@ -1,10 +1,11 @@
 """Access logs of requests and connections, and traces.
 
-Access logs go to standard output by Envoy's stdout logger, because in a container Envoy may not be
-able to open `/dev/stdout`.
+Access logs go to standard output and standard error by loggers of their own, because Envoy may not
+be able to open `/dev/stdout` and `/dev/stderr`, for example in a container.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from envoy.config.accesslog.v3 import accesslog_pb2
 from envoy.config.core.v3 import extension_pb2
@@ -28,7 +29,12 @@ from envoy.type.v3 import percent_pb2
 from contour.envoy import encoding, headers
 from dag import nodes
 
-_STDOUT = "/dev/stdout"
+_Stream: TypeAlias = stream_pb2.StdoutAccessLog | stream_pb2.StderrAccessLog
+_Logger: TypeAlias = _Stream | file_pb2.FileAccessLog
+_STREAMS: Mapping[str, tuple[str, type[_Stream]]] = {
+    "/dev/stdout": ("envoy.access_loggers.stdout", stream_pb2.StdoutAccessLog),
+    "/dev/stderr": ("envoy.access_loggers.stderr", stream_pb2.StderrAccessLog),
+}
 _LEAST = {"error": 300, "critical": 500}
 _POD = {"podName": "HOSTNAME", "podNamespace": "CONTOUR_NAMESPACE"}
 """Tags, and the variables of Envoy's environment that hold their values."""
@@ -39,16 +45,13 @@ def access_logs(node: nodes.AccessLog) -> Iterator[accesslog_pb2.AccessLog]:
     if node.level == "disabled":
         return
     result = accesslog_pb2.AccessLog()
-    if node.path == _STDOUT:
-        stdout = stream_pb2.StdoutAccessLog()
-        _write_format(stdout, node)
-        result.name = "envoy.access_loggers.stdout"
-        result.typed_config.CopyFrom(encoding.packed(stdout))
+    if node.path in _STREAMS:
+        result.name, logger = _STREAMS[node.path]
+        written = logger()
     else:
-        file = file_pb2.FileAccessLog(path=node.path)
-        _write_format(file, node)
-        result.name = "envoy.access_loggers.file"
-        result.typed_config.CopyFrom(encoding.packed(file))
+        result.name, written = "envoy.access_loggers.file", file_pb2.FileAccessLog(path=node.path)
+    _write_format(written, node)
+    result.typed_config.CopyFrom(encoding.packed(written))
     if node.level in _LEAST:
         comparison = result.filter.status_code_filter.comparison
         comparison.op = accesslog_pb2.ComparisonFilter.GE
@@ -57,9 +60,7 @@ def access_logs(node: nodes.AccessLog) -> Iterator[accesslog_pb2.AccessLog]:
     yield result
 
 
-def _write_format(
-    target: stream_pb2.StdoutAccessLog | file_pb2.FileAccessLog, node: nodes.AccessLog
-) -> None:
+def _write_format(target: _Logger, node: nodes.AccessLog) -> None:
     if node.json:
         target.log_format.CopyFrom(_json(node))
     elif node.format is not None:

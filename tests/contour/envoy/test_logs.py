@@ -1,4 +1,4 @@
-"""Access logs: the formats that Envoy needs an extension for."""
+"""Access logs: which of Envoy's loggers writes them, and what their formats need."""
 
 import pytest
 from envoy.extensions.access_loggers.file.v3 import file_pb2
@@ -23,3 +23,12 @@ def test_the_extension_is_there_when_an_operator_needs_it(
         (found,) = logs.access_logs(node)
         file = file_pb2.FileAccessLog.FromString(found.typed_config.value)
         assert [it.name for it in file.log_format.formatters] == formatters
+
+
+@pytest.mark.parametrize(
+    ("path", "logger"),
+    [("/dev/stdout", "stdout"), ("/dev/stderr", "stderr"), ("/var/log/access.log", "file")],
+)
+def test_streams_of_the_process_are_not_opened_as_files(path: str, logger: str) -> None:
+    (found,) = logs.access_logs(nodes.AccessLog(path))
+    assert found.name == f"envoy.access_loggers.{logger}"
