@@ -144,9 +144,12 @@ def _container(at: Place, given: Container, volumes: Sequence[Raw]) -> Iterator[
     if given.image and given.image_repository:
         text = "cannot be set together with image"
         yield problems.invalid_value(at.at("imageRepository"), text)
-    for name, image in (("image", given.image), ("imageRepository", given.image_repository)):
-        if image and not _IMAGE.fullmatch(image):
-            yield problems.invalid_value(at.at(name), f"{image[:60]!r} is no name of an image")
+    if given.image and not _IMAGE.fullmatch(given.image):
+        text = f"{given.image[:60]!r} is no name of an image"
+        yield problems.invalid_value(at.at("image"), text)
+    if given.image_repository and not _REPOSITORY.fullmatch(given.image_repository):
+        text = f"{given.image_repository[:60]!r} is no name of an image without a tag"
+        yield problems.invalid_value(at.at("imageRepository"), text)
     known = {it.get("name") for it in volumes}
     for index, it in enumerate(given.volume_mounts):
         mount = at.at("volumeMounts", index)
@@ -161,6 +164,7 @@ def _container(at: Place, given: Container, volumes: Sequence[Raw]) -> Iterator[
 _IMAGE = re.compile(
     r"[a-zA-Z0-9._-]+(:[0-9]+)?(/[a-zA-Z0-9._/-]+)?(:[a-zA-Z0-9._-]+)?(@sha256:[a-z0-9]+)?"
 )
+_REPOSITORY = re.compile(r"[a-zA-Z0-9._-]+((:[0-9]+)?/[a-zA-Z0-9._/-]+)?")
 
 
 def _hidden(path: str) -> str:

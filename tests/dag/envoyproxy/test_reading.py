@@ -159,6 +159,12 @@ ROWS: list[tuple[str, str, str, Any]] = [
     (deployment("container: {image: a/b:c}"), "Deployment", f"{ENVOY}/image", "a/b:c"),
     (deployment("container: {imageRepository: a/b}"), "Deployment", f"{ENVOY}/image", "a/b:v1"),
     (
+        deployment("container: {imageRepository: 'r:5000/b'}"),
+        "Deployment",
+        f"{ENVOY}/image",
+        "r:5000/b:v1",
+    ),
+    (
         deployment("container: {resources: {requests: {cpu: 1m}}}"),
         "Deployment",
         f"{ENVOY}/resources",

@@ -88,6 +88,10 @@ def mount(path: str, name: str = "v") -> str:
             deployment("container: {image: a, imageRepository: b}"),
             f"{CONTAINER}.imageRepository",
         ),
+        *(
+            (deployment(f"container: {{imageRepository: '{it}'}}"), f"{CONTAINER}.imageRepository")
+            for it in ("a/b:v1", "b:v1", "r.example.com:5000/b:v1", "b@sha256:0a")
+        ),
         (
             deployment("pod: {labels: {gateway.networking.k8s.io/gateway-name: x}}"),
             f"{POD}.labels[gateway.networking.k8s.io/gateway-name]",
