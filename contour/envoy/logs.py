@@ -45,6 +45,7 @@ def access_logs(node: nodes.AccessLog) -> Iterator[accesslog_pb2.AccessLog]:
     if node.level == "disabled":
         return
     result = accesslog_pb2.AccessLog()
+    written: _Logger
     if node.path in _STREAMS:
         result.name, logger = _STREAMS[node.path]
         written = logger()

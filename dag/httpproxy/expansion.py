@@ -93,8 +93,8 @@ def _implied(
 ) -> Iterator[routes.LocatedRoute]:
     """What routes take besides, where no route is written that takes the same requests."""
     written: dict[nodes.Path, list[nodes.Match]] = {}
-    for it in winners:
-        written.setdefault(it.path, []).append(it)
+    for own in winners:
+        written.setdefault(own.path, []).append(own)
     for it in winners.values():
         if it.implied is None:
             continue
