@@ -2,7 +2,8 @@
 
 Only few entries of Secrets are kept (`entries`), so for a value that is wanted later, its Secret
 has to be listed again. The watch goes on meanwhile: if it reports the Secret while the list is
-under way, the Secret is listed once more; later reports that are older than the list are ignored.
+under way, the Secret is listed once more. A later report that is older than the list is not taken,
+but the Secret is listed again: an API server that was restored from a backup has older versions.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +74,10 @@ class Values:
             self._read.pop(found.key, None)
             return True
         version = number(str(at(found.object, "metadata", "resourceVersion")))
-        return version >= self._read.get(found.key, 0)
+        is_newest = version >= self._read.get(found.key, 0)
+        if not is_newest:
+            self._queue.add(found.key)
+        return is_newest
 
     async def _list(self, key: Key) -> bool:
         if key not in self._wanted:

@@ -100,3 +100,18 @@ async def test_namespaces_that_are_not_watched_are_not_read(double: Double) -> N
             while not (asked := [r for r in double.requests[before:] if r.verb == "list"]):
                 await double.news()
         assert {r.namespace for r in asked} == {"elsewhere"}
+
+
+async def test_a_server_that_was_restored_is_believed_though_its_versions_are_older(
+    double: Double,
+) -> None:
+    backup = double.store.snapshot()
+    double.put(opaque("lost"))
+    async with graph(double) as it:
+        it.cluster.want(KEY, frozenset({"password"}))
+        await until(it, {"password": b"lost"})
+        await double.watching("secrets")
+        await double.stop()
+        double.store = backup
+        await double.start()
+        await until(it, {"password": b"first"})
