@@ -18,7 +18,7 @@ def readiness(
     """The conditions for readiness, in the order in which they become true."""
     return health.Readiness(
         {
-            "cluster": lambda: _unlisted(cluster),
+            "cluster": lambda: unlisted(cluster),
             "configuration": lambda: unconfigured(controller, configuration),
             "xds": lambda: "" if server.ports else "the xDS port is not open yet",
             "current": lambda: freshness.lack,
@@ -36,6 +36,7 @@ def unconfigured(controller: Controller, configuration: NamespacedName) -> str:
     return f"waiting for {subject}" + (f" to be valid: {words}" if words else "")
 
 
-def _unlisted(cluster: Cluster) -> str:
-    waiting = sorted({it.kind for it in cluster.state() if it.state.phase == "starting"})
+def unlisted(cluster: Cluster) -> str:
+    """The kinds that have to be listed before anything is served; empty if there are none."""
+    waiting = cluster.awaited()
     return f"waiting for the list of {', '.join(waiting)}" if waiting else ""

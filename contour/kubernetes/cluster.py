@@ -140,6 +140,11 @@ class Cluster:
                 source.kind.kind, source.collection.namespace, reflector.resource, reflector.state
             )
 
+    def awaited(self) -> list[str]:
+        """The kinds for which `initial` waits."""
+        found = {it.kind.kind for it, followed in self._followed if not followed.settled.is_set()}
+        return sorted(found)
+
     def _reread(self, news: Sequence[Delta]) -> None:
         self._objects.take(KINDS["", "Secret"], news)
         if self._objects.is_pending:

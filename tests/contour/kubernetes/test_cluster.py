@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from contour import readiness
 from contour.complaints import Complaint, ManifestSource, Subject
 from contour.events import Batch
 from contour.kubernetes.cluster import Cluster
@@ -119,6 +120,24 @@ async def test_nothing_is_there_before_the_slowest_list(double: Double) -> None:
         slow.set()
         kinds = Counter(it.kind.kind for it in (await initial).events)
         assert kinds == {"Namespace": 2, "HTTPProxy": 1, "CustomResourceDefinition": 1}
+        running.cancel()
+
+
+@pytest.mark.parametrize("rule", [Rule("list", "secrets", status=500), Rule(status=401)])
+async def test_a_list_that_fails_is_still_waited_for_and_not_ready(
+    double: Double, rule: Rule
+) -> None:
+    double.script.add(rule)
+    async with Client(At(double.url)) as client, asyncio.TaskGroup() as tasks:
+        cluster = Cluster(client, timings=FAST)
+        running = tasks.create_task(cluster.run())
+        async with asyncio.timeout(PATIENCE):
+            while not any(it.kind == "Secret" and it.state.trouble for it in cluster.state()):
+                await asyncio.sleep(0.01)
+        assert "Secret" in readiness.unlisted(cluster)
+        double.script.heal()
+        await cluster.initial()
+        assert readiness.unlisted(cluster) == ""
         running.cancel()
 
 
