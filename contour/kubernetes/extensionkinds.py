@@ -3,6 +3,7 @@
 Their definitions may be added and removed, and an administrator has to grant the right to read
 them: a missing definition or right is reported, and affects only the routes that refer to such
 objects. Listed objects stay while a kind can no longer be read, unless it is not served at all.
+Objects that this program fails to read have the same effect as a missing right.
 """
 
 import asyncio
@@ -83,7 +84,9 @@ class ExtensionKinds:
     def _begun(self, kind: Kind) -> Iterator[_Followed]:
         for source in scope.sources(self._within, (kind,)):
             reflector = self._make(source)
-            yield _Followed(reflector, asyncio.get_running_loop().create_task(reflector.run()))
+            task = asyncio.get_running_loop().create_task(reflector.run())
+            task.add_done_callback(_log_error)
+            yield _Followed(reflector, task)
 
     def _reflectors(self) -> Iterator[Reflector]:
         for followed in self._followed.values():
@@ -91,7 +94,7 @@ class ExtensionKinds:
 
     def _look(self) -> None:
         for kind, followed in self._followed.items():
-            found = dict.fromkeys(filter(None, (_fault(it.reflector) for it in followed)))
+            found = dict.fromkeys(it for it in map(_fault, followed) if it)
             self._tell(kind, "; ".join(found))
 
     def _tell(self, kind: Kind, fault: str) -> None:
@@ -100,5 +103,13 @@ class ExtensionKinds:
             self.on_fault(kind, fault)
 
 
-def _fault(of: Reflector) -> str:
-    return of.state.reason if of.state.phase == "absent" else of.state.trouble
+def _fault(of: _Followed) -> str:
+    if of.task.done():
+        return "reading them has failed, because of an error that the log has"
+    state = of.reflector.state
+    return state.reason if state.phase == "absent" else state.trouble
+
+
+def _log_error(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("reading objects of extensions has failed", exc_info=error)

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+import pytest
+
 from contour.kubernetes.cluster import Cluster
 from contour.kubernetes.scope import Scope
 from crds import foreign
@@ -172,3 +174,19 @@ async def test_named_namespaces_are_followed_alone() -> None:
             double.put(guard(namespace) | {"metadata": {"name": namespace, "namespace": namespace}})
         async with following(double, KIND, scope=Scope(("one", "two"))) as it:
             await it.until_there(one=1, two=1)
+
+
+async def test_an_error_while_they_are_read_is_told_and_concerns_no_other_kind(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(_: Kind, found: Raw) -> Raw:
+        raise RuntimeError(f"a bug with {found['metadata']['name']}")
+
+    monkeypatch.setattr(foreign, "content", broken)
+    async with Double() as double:
+        double.define([GUARDS])
+        double.put(guard("a"))
+        async with following(double, KIND) as it:
+            await it.until_fault("the log has")
+            await it.cluster.initial()
+    assert "a bug with a" in caplog.text
