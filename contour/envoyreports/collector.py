@@ -86,8 +86,11 @@ class Collector:
             reports.take(replica, report.whole(said))
 
     def remove(self, fleet: str) -> None:
-        """Stops collecting for a fleet."""
-        self._fleets.pop(fleet, None)
+        """Stops collecting for a fleet. What replicas report that still have it is kept: they need
+        not notice that it was gone if it comes back."""
+        reports = self._fleets.pop(fleet, None)
+        if reports is not None and (said := reports.replicas):
+            self._early[fleet].update(said)
 
     def lead(self, *, is_alone: bool = False) -> None:
         """Receives reports from now on; an instance of one replica waits for none."""
@@ -196,6 +199,8 @@ class Collector:
             expiry.cancel()
         for fleet in self._fleets.keys() - set(said.fleets):
             self._fleets[fleet].drop(said.replica)
+        for fleet in self._early.keys() - set(said.fleets):
+            self._forget_early(fleet, said.replica)
 
     def _take(self, replica: str, fleet: str, delta: ReportDelta) -> None:
         if fleet in self._fleets:
@@ -203,6 +208,13 @@ class Collector:
             return
         known = self._early[fleet].setdefault(replica, EnvoyReport())
         known.take(delta.against(known))
+        if known == EnvoyReport():
+            self._forget_early(fleet, replica)
+
+    def _forget_early(self, fleet: str, replica: str) -> None:
+        self._early[fleet].pop(replica, None)
+        if not self._early[fleet]:
+            del self._early[fleet]
 
     def _lose(self, replica: str) -> None:
         del self.followers[replica]
@@ -217,7 +229,7 @@ class Collector:
         expiry = self._expiries.pop(replica, None)
         if expiry is not None:
             expiry.cancel()
-        for said in self._early.values():
-            said.pop(replica, None)
+        for fleet in tuple(self._early):
+            self._forget_early(fleet, replica)
         for reports in self._fleets.values():
             reports.drop(replica)

@@ -121,6 +121,11 @@ class Reports(Protocol):
         """What our own Envoys report."""
         ...
 
+    @property
+    def replicas(self) -> dict[str, EnvoyReport]:
+        """What the Envoys of the other replicas report, by replica."""
+        ...
+
     def take(self, source: str, delta: ReportDelta) -> None:
         """Applies what the Envoys of a replica report."""
         ...

@@ -82,6 +82,11 @@ class NodeReports(AckObserver):
         """What the Envoys of this replica report."""
         return self._said[_OWN]
 
+    @property
+    def replicas(self) -> dict[str, EnvoyReport]:
+        """What the Envoys of the other replicas report, by replica."""
+        return {source: said for source, said in self._said.items() if source != _OWN}
+
     def report_to(self, tell: Callable[[ReportDelta], None]) -> None:
         """Who is told the changes of what our own Envoys report."""
         self._tell = tell

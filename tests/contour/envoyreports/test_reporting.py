@@ -52,6 +52,26 @@ async def test_the_leader_learns_everything_then_every_change(tmp_path: Path) ->
         assert follower.envoys() == 3
 
 
+async def test_a_fleet_that_is_gone_for_a_moment_on_the_leader_loses_no_report(
+    tmp_path: Path,
+) -> None:
+    """Its EnvoyConfig was made anew, and the follower saw that in one batch: it serves on."""
+    async with pair(tmp_path) as (leader, follower, _):
+        follower.server.fleet("web").observer.connected(2)
+        await leader.until(lambda: leader.envoys() == 2)
+        leader.collector.remove("web")
+        leader.hear()
+        assert leader.envoys() == 2
+        leader.collector.remove("web")
+        follower.reporter.remove("web")
+        follower.server.fleet("other").observer = other = follower.hear("other")
+        leader.hear("other")
+        other.connected(1)
+        await leader.until(lambda: leader.envoys("other") == 1)
+        leader.hear()
+        assert leader.envoys() == 0
+
+
 async def test_a_follower_that_goes_takes_its_words_with_it_after_a_while(tmp_path: Path) -> None:
     of = replicas.instance(tmp_path)
     async with of.replica("leader") as leader:
