@@ -95,7 +95,7 @@ class Leader:
         self._parts = parts
         self._configuration = configuration
         controller, cluster = parts.controller, parts.cluster
-        fenced = leading.Client(client, leadership.is_leader)
+        fenced = leading.Client(client, leadership.is_leader, leadership.write_timeout)
         self.recorder = Recorder(fenced, events.Reporter(_NAME, leadership.identity))
         self._announcements = Announcements(controller.board, self.recorder.record, self._uid)
         self._answers = Answers(controller.board, controller.generation)

@@ -84,6 +84,11 @@ class Elector:
         """The name of this candidate in the Lease."""
         return self._candidate.identity
 
+    @property
+    def write_timeout(self) -> float:
+        """The longest that a write may take, in seconds."""
+        return self._candidate.timing.write_timeout
+
     def is_leader(self) -> bool:
         """Whether this process may write now; to be called directly before each write."""
         return self._candidate.is_leader(uptime())
@@ -222,6 +227,8 @@ def _wall_clock() -> str:
 
 class Unopposed:
     """The elector of a process without competitors: it always leads."""
+
+    write_timeout = lease.KUBERNETES.write_timeout
 
     def __init__(self, identity: str = "") -> None:
         self.identity = identity or own_identity()

@@ -12,7 +12,8 @@ from kube.client import TIMEOUT, Raw
 from kube.session import Request
 
 WRITE_TIMEOUT = 4.0
-"""Seconds. For the other candidates a Lease lasts five seconds longer than for its holder."""
+"""Seconds; less if the other candidates wait for the holder of a Lease less than five seconds
+longer than it leads."""
 
 
 class NotLeading(errors.RequestError):
@@ -22,11 +23,14 @@ class NotLeading(errors.RequestError):
 class Client(client.Client):
     """Uses the connections of an open client; reads are not restricted."""
 
-    def __init__(self, opened: client.Client, is_leader: Callable[[], bool]) -> None:
+    def __init__(
+        self, opened: client.Client, is_leader: Callable[[], bool], write_timeout: float
+    ) -> None:
         super().__init__(opened.access, opened.user_agent)
         self.reachability = opened.reachability
         self._opened = opened
         self._is_leader = is_leader
+        self._write_timeout = min(write_timeout, WRITE_TIMEOUT)
 
     @property
     def connections(self) -> session.Session:
@@ -37,4 +41,4 @@ class Client(client.Client):
         if not self._is_leader():
             raise NotLeading("this process is no longer the leader")
         fenced = request._replace(permit=self._is_leader)
-        return await super()._write(fenced, min(timeout, WRITE_TIMEOUT))
+        return await super()._write(fenced, min(timeout, self._write_timeout))

@@ -33,6 +33,11 @@ class Timing(NamedTuple):
     """The time between two attempts."""
 
     @property
+    def write_timeout(self) -> float:
+        """How long a write of the leader may take, so that it ends before anybody else leads."""
+        return 0.8 * (self.duration - self.renew_deadline)
+
+    @property
     def fault(self) -> str:
         """Why no leader can keep a lease so; empty if one can."""
         if self.duration > self.renew_deadline > self.retry_period > 0:

@@ -102,7 +102,7 @@ class Operator:
 
     async def term(self) -> None:
         """Runs one term: from the moment it leads until it is cancelled."""
-        client = leading.Client(self._client, self._elector.is_leader)
+        client = leading.Client(self._client, self._elector.is_leader, self._elector.write_timeout)
         try:
             options = replace(self._options, release=await self._release(client))
             self._term = _Term(self, client, options)

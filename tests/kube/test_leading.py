@@ -7,6 +7,8 @@ import pytest
 
 from kube import errors, leading
 from kube.client import Client
+from kube.election import Elector, Place
+from kube.lease import KUBERNETES, Timing
 from kube.resources import Resource
 from tests.cluster.double.faults import Rule
 from tests.cluster.double.server import Double
@@ -45,7 +47,7 @@ async def test_only_a_leader_writes_and_everybody_reads(
     opened: Client, double: Double, write: Callable[[Client], Awaitable[object]]
 ) -> None:
     is_leader = False
-    client = leading.Client(opened, lambda: is_leader)
+    client = leading.Client(opened, lambda: is_leader, leading.WRITE_TIMEOUT)
     before = (await client.get(ONE))["metadata"]["resourceVersion"]
     asked = len(double.requests)
     with pytest.raises(leading.NotLeading):
@@ -63,16 +65,25 @@ async def test_a_leadership_that_is_lost_before_the_body_is_sent_stops_the_write
     answers: Iterator[bool] = iter((True, False))
     before = double.store.version
     with pytest.raises(errors.Unreachable):
-        await write(leading.Client(opened, lambda: next(answers)))
+        await write(leading.Client(opened, lambda: next(answers), leading.WRITE_TIMEOUT))
     assert double.store.version == before
 
 
-async def test_a_write_ends_before_anybody_else_can_lead(
-    opened: Client, double: Double, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(leading, "WRITE_TIMEOUT", 0.05)
+async def test_a_write_ends_before_anybody_else_can_lead(opened: Client, double: Double) -> None:
+    timing = Timing(duration=2.1, renew_deadline=2.0)
+    elector = Elector(opened, Place("default", "a"), timing=timing)
     hold = asyncio.Event()
     double.script.add(Rule(verb="patch", hold=hold))
-    with pytest.raises(errors.Unreachable, match="within the timeout"):
-        await leading.Client(opened, lambda: True).patch(ONE, LABELS)
+    async with asyncio.timeout(leading.WRITE_TIMEOUT / 2):
+        with pytest.raises(errors.Unreachable, match="within the timeout"):
+            await leading.Client(opened, lambda: True, elector.write_timeout).patch(ONE, LABELS)
     hold.set()
+
+
+@pytest.mark.parametrize(
+    ("timing", "seconds"), [(KUBERNETES, 4.0), (Timing(3.0, 2.0), 0.8), (Timing(90.0, 60.0), 24.0)]
+)
+def test_a_write_may_take_less_than_a_lease_outlasts_its_holder(
+    timing: Timing, seconds: float
+) -> None:
+    assert timing.write_timeout == pytest.approx(seconds)

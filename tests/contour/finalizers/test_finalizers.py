@@ -41,7 +41,7 @@ class World:
         self.told = asyncio.Event()
         self.seen: ObservedObject | None = None
         self.finalizers = Finalizers(
-            leading.Client(client, lambda: self.is_leader),
+            leading.Client(client, lambda: self.is_leader, leading.WRITE_TIMEOUT),
             Sources(
                 finalizer=lambda _: OWN,
                 manager=MANAGER,

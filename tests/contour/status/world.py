@@ -57,7 +57,9 @@ class World:
             is_change_underway=lambda: self.is_change_underway,
         )
         return Writer(
-            leading.Client(self.client, lambda: self.is_leader), sources, lambda: self.board.told
+            leading.Client(self.client, lambda: self.is_leader, leading.WRITE_TIMEOUT),
+            sources,
+            lambda: self.board.told,
         )
 
     @asynccontextmanager
