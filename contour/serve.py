@@ -190,7 +190,6 @@ class Replica:
         return (
             self.cluster.run(),
             self._serve(),
-            self._follow_file(),
             self.leader.campaign(),
             self.reporter.follow(leaders),
             self.shedding.run(),
@@ -214,7 +213,7 @@ class Replica:
 
     async def _serve(self) -> None:
         """event → write → settle → publish, for ever; the port opens when the configuration is
-        complete."""
+        complete. Changes of a file with the configuration wait until everything is listed."""
         source = self.options.source
         with process.without_collections():
             batch = await self.cluster.initial()
@@ -222,8 +221,10 @@ class Replica:
             await self._take(source.first(batch) if source is not None else batch)
         if missing := readiness.unconfigured(self.controller, self.options.configuration):
             log.warning("%s", missing)
-        async for batch in self.cluster.changes():
-            await self._take(source.alone(batch) if source is not None else batch)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow_file())
+            async for batch in self.cluster.changes():
+                await self._take(source.alone(batch) if source is not None else batch)
 
     async def _follow_file(self) -> None:
         if self.options.source is not None:
