@@ -20,8 +20,8 @@ class Verdict(NamedTuple):
 
 
 FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 60.0  # of one object
-LONGEST_STANDSTILL = 10.0  # of everything
+LONGEST_PAUSE = 60.0  # of one object, and of everything if the server asks for it
+LONGEST_STANDSTILL = 10.0  # of everything otherwise
 
 
 MOST_COMPLETIONS = 7  # about a minute in all
@@ -44,7 +44,7 @@ def verdict(error: errors.RequestError, failures: Failures) -> Verdict:
         case 404 | 410:
             return Verdict("forget", pause)
         case 429 | 503:
-            return Verdict("pause", error.retry_after or standstill)
+            return Verdict("pause", min(error.retry_after or standstill, LONGEST_PAUSE))
         case 401 | 403 | 409:
             return Verdict("retry", pause)
         case code if code >= 500:

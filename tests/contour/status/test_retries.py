@@ -29,8 +29,11 @@ def test_each_failure_is_met_in_its_own_way(error: RequestError, act: str) -> No
     assert verdict(error, ONCE).act == act
 
 
-def test_the_server_says_how_long_to_wait() -> None:
-    assert verdict(Refused(429, retry_after=7.0), ONCE).seconds == 7.0
+@pytest.mark.parametrize(
+    ("asked", "seconds"), [(7.0, 7.0), (86_400.0, LONGEST_PAUSE), (float("inf"), LONGEST_PAUSE)]
+)
+def test_the_server_says_how_long_to_wait_within_a_limit(asked: float, seconds: float) -> None:
+    assert verdict(Refused(429, retry_after=asked), ONCE).seconds == seconds
 
 
 @pytest.mark.parametrize(
