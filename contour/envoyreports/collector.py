@@ -126,18 +126,23 @@ class Collector:
 
     async def _report(self, requests: AsyncIterator[bytes], call: Call) -> None:
         """The method that replicas call, for as long as they and we live."""
-        refusal = self._refusal(call)
-        if refusal is not None:
-            await call.abort(*refusal)
+        await self._admit(call)
         try:
             async with asyncio.timeout(self.timeouts.silence):
                 said = encoding.read_greeting(await anext(requests))
+            await self._admit(call)  # the greeting may have taken seconds
             problem = await self._converse(said, requests, call)
         except (encoding.Malformed, TimeoutError, StopAsyncIteration) as error:
             problem = str(error) or "no message in time"
         if problem:
             log.warning("closed the report stream of %s: %s", call.peer(), problem)
             await call.abort(grpc.StatusCode.INVALID_ARGUMENT, problem)
+
+    async def _admit(self, call: Call) -> None:
+        """Ends the call unless it may report here now."""
+        refusal = self._refusal(call)
+        if refusal is not None:
+            await call.abort(*refusal)
 
     def _refusal(self, call: Call) -> tuple[grpc.StatusCode, str] | None:
         names = authorization.certificate_names(call.auth_context())

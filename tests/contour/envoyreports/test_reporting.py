@@ -124,6 +124,22 @@ async def test_who_does_not_lead_yet_is_asked_again_until_it_does(
         await leader.until(lambda: leader.envoys() == 1)
 
 
+async def test_who_begins_to_report_while_the_leadership_ends_is_refused(tmp_path: Path) -> None:
+    of = replicas.instance(tmp_path)
+    async with of.replica("leader") as leader:
+        leader.hear()
+        leader.collector.lead()
+        made = aio.secure_channel(leader.address, of.credentials(replicas.NAME), options=NAMED)
+        async with made as it:
+            call = reported(it)
+            await call.wait_for_connection()
+            await asyncio.sleep(0.2)  # until its certificate has been looked at
+            leader.collector.resign()
+            await call.write(encoding.greeting(encoding.Greeting("late", "1", ("web",))))
+            assert await code(call) == grpc.StatusCode.FAILED_PRECONDITION
+        assert not leader.collector.followers
+
+
 async def test_a_fleet_that_the_leader_does_not_have_yet_is_kept_for_it(tmp_path: Path) -> None:
     async with pair(tmp_path) as (leader, follower, _):
         new = follower.hear("new")
