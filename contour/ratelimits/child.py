@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 _SHORTEST, _LONGEST = 0.1, 10.0  # seconds between two starts
 _LONG_ENOUGH = 30.0  # seconds after which a start counts as successful
+_LAST = 1.0
+"""Seconds that the process has to end: the leader frees its Lease afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,7 @@ class Child:
             return await process.wait()
         finally:
             if process.returncode is None:
-                process.terminate()
-                await process.wait()
+                await _end(process)
 
     async def _give(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
@@ -83,6 +84,16 @@ class Child:
             *(sys.executable, "-I", "-S", launch.__file__, str(os.getpid())),
             *(sys.executable, "-I", "-m", "contour.ratelimits", self.control_plane, self.listen),
         )
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    process.terminate()
+    try:
+        async with asyncio.timeout(_LAST):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()
 
 
 class Keeper:

@@ -235,6 +235,22 @@ async def test_who_keeps_a_process_that_cannot_be_started_ends(tmp_path: Path) -
             await Keeper(lambda: child).run()
 
 
+async def test_a_process_that_does_not_end_is_killed(tmp_path: Path) -> None:
+    """Otherwise a leader would never end its term, and not free its Lease."""
+    child = Child(f"unix:{tmp_path}/xds", f"unix:{tmp_path}/asked")
+    keeping = asyncio.ensure_future(Keeper(lambda: child).run())
+    named = f"-m contour.ratelimits unix:{tmp_path}"
+    await eventually((tmp_path / "asked").exists)
+    (pid,) = _processes(named)
+    os.kill(pid, signal.SIGSTOP)
+    keeping.cancel()
+    await asyncio.wait((keeping,), timeout=PATIENCE)
+    still_there = [*_processes(named)]
+    for it in still_there:
+        os.kill(it, signal.SIGKILL)
+    assert not still_there
+
+
 async def test_services_share_the_counters_of_a_redis(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
