@@ -5,7 +5,9 @@ it, and others take it over when the record has not changed for its duration. Wh
 a candidate leads only until a deadline of its own, counted from the moment it *asked* for its last
 renewal. Others count from a later moment, when they *saw* the renewal, and count longer; so two
 candidates never lead at once, however slow the answers and whatever the clocks of the machines
-show. Only differences of one monotonic clock are used; the times in a record are for people.
+show. (If somebody deletes the Lease, a candidate that starts then knows of no leader: the former
+one notices it with one of its next renewals.) Only differences of one monotonic clock are used; the
+times in a record are for people.
 
     leader   ask ──────────── renew_deadline ─────────┤ leads no more
     server       └─► renewed
