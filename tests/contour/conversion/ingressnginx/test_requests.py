@@ -32,7 +32,7 @@ REGEX = "ImplementationSpecific"
         ),
         ("/a(/|$)(.*)", REGEX, {"rewrite-target": "/x/$2"}, {"/a/b": "api/x/b"}),
         ("/(/|$)(.*)", REGEX, {"rewrite-target": "/x/$2"}, {"/": "api/x/", "/a": "404"}),
-        ("/a/(.*)", REGEX, {"rewrite-target": "/$1"}, {"/a/b": "api/b", "/a": "404"}),
+        ("/a/(.*)", REGEX, {"rewrite-target": "/$1"}, {"/a/b": "api/b", "/a": "api/"}),
         ("/(.*)", REGEX, {"rewrite-target": "/$1"}, {"/a/b": "api/a/b"}),
         ("/a/(.+)", REGEX, {"rewrite-target": "/$1"}, {"/a/b": "api/b", "/a/": "404"}),
         ("/", "Prefix", {"rewrite-target": "/"}, {"/a": "api/a"}),
