@@ -23,7 +23,9 @@ def receive(stream: Stream, request: bytes, now: float) -> None:
         raise Violation("this fleet is served in the state-of-the-world variant of xDS only")
     if asked.response_nonce:
         _answer(stream, by, asked, now)
-    for name in asked.resource_names_unsubscribe:
+    stream.limit(by, len(asked.resource_names_unsubscribe))
+    stream.limit(by, len(asked.initial_resource_versions) - len(by.published))
+    for name in dict.fromkeys(asked.resource_names_unsubscribe):
         _unsubscribe(stream, by, name, now)
     names = list(asked.resource_names_subscribe)
     if is_first and not names and by.type_url in WHOLE:

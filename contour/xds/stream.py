@@ -256,9 +256,11 @@ class Stream:
             self._step(Unsubscribed(by, name), now)
 
     def unsubscribe_from_all(self, by: Subscription, now: float) -> None:
+        if not by.is_wildcard:
+            return
         fleet, envoy = self._joined()
         fleet.ignore_all(envoy, by)
-        for name in [*by.published, *by.removing]:
+        for name in dict.fromkeys((*by.published, *by.removing, *by.dirty)):
             if name not in by.names:
                 self._step(Unsubscribed(by, name), now)
 
@@ -279,7 +281,8 @@ class Stream:
             self.answer(by, response, refusal, now)
 
     def limit(self, by: Subscription, names: int) -> None:
-        """Raises `Violation` if a client asks for more than the maximum number of names in all."""
+        """Raises `Violation` if a client asks for more than the maximum number of names in all, or
+        has as many that it no longer asks for, or that are not published."""
         most = MOST_NAMES if by.viewer is None else byname.MOST_NAMES
         if names > most:
             raise Violation(f"more than {most} subscriptions")

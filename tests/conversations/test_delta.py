@@ -1,11 +1,14 @@
 """The incremental dialect: who is told what, when, and what is never said twice."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
-from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SECRET
-from contour.xds.stream import Violation
+from contour.xds.envoy import Envoy
+from contour.xds.events import Event
+from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SECRET, Change
+from contour.xds.stream import MOST_NAMES, Violation
 from tests.contour.xds import world
 from tests.conversations.playbook import (
     Conversation,
@@ -220,6 +223,37 @@ def test_too_many_names_end_the_stream() -> None:
     talk = Conversation(A)
     with pytest.raises(Violation, match="subscriptions"):
         talk >> subscribe(ENDPOINTS, *(f"n{it}" for it in range(300_000)))
+
+
+@pytest.mark.parametrize("published", [A, []])
+def test_too_much_that_a_client_has_or_gives_up_ends_the_stream(published: list[Change]) -> None:
+    many = [f"n{it}" for it in range(MOST_NAMES + 1 + len(published))]
+    with pytest.raises(Violation, match="subscriptions"):
+        Conversation(published) >> unsubscribe(ENDPOINTS, *many)
+    had = pb.DeltaDiscoveryRequest(
+        type_url=ENDPOINTS, initial_resource_versions=dict.fromkeys(many, "1")
+    )
+    with pytest.raises(Violation, match="subscriptions"):
+        Conversation(published) >> request(had)
+
+
+def test_who_gives_up_everything_many_times_costs_as_much_as_once() -> None:
+    talk = opened(Conversation([*A, *B, *WEB]))
+    steps, step = Counter[str](), talk.fleet.step
+
+    def counted(envoy: Envoy, event: Event, now: float) -> None:
+        steps[type(event).__name__] += 1
+        step(envoy, event, now)
+
+    talk.fleet.step = counted
+    talk >> unsubscribe(CLUSTER, *["*"] * 100) >> unsubscribe(CLUSTER, "*") << nothing
+    assert steps["Unsubscribed"] == 2
+
+
+def test_who_gives_up_everything_is_not_told_of_what_is_gone() -> None:
+    talk = Conversation([*A, *WEB])
+    talk.request(talk.client.subscribe(LISTENER, ["*"], ghost="1"))
+    talk >> unsubscribe(LISTENER, "*") << nothing
 
 
 def test_a_hundred_thousand_names_are_answered_and_forgotten_with_the_stream() -> None:
