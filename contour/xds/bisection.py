@@ -20,6 +20,8 @@ from contour.xds.state import Baseline, InFlightResponse, Override, Search, Susp
 from contour.xds.subscription import Subscription
 
 _MOST_NAMED = 8
+LONGEST_WORDS = 2048
+"""Characters of a refusal that are kept for each part to blame, and shown."""
 
 
 def refused(gates: Gates, by: Subscription, response: InFlightResponse, words: str) -> None:
@@ -36,7 +38,7 @@ def refused(gates: Gates, by: Subscription, response: InFlightResponse, words: s
         for it in _suspects(gates, by, search, name, before)
     ]
     if len(suspects) == 1 and (is_certain or suspects[0] == search.alone):
-        search.blamed[suspects[0]] = words or "rejected without a reason"
+        search.blamed[suspects[0]] = words[:LONGEST_WORDS] or "rejected without a reason"
         search.again.discard(suspects[0])
     else:
         search.queue.extendleft(reversed(list(_groups(by, suspects, words))))

@@ -22,7 +22,6 @@ MOST_NAMES = 1000
 LONGEST_WORDS = 1024
 """Characters of a refusal that are kept: an Event has room for no more."""
 _SHOWN = 80  # characters of a malformed name
-_READ = 1 << 16  # characters of a refusal that are looked at
 _AROUND = "'\"`()[]{}<>,;:."  # a name in a sentence
 
 
@@ -91,7 +90,7 @@ def concerned(changed: Iterable[str], asked: Iterable[str], words: str) -> list[
     """The resources that a refusal is about, among those that a client has requested: gRPC names
     them (`resource index 0: NAME: …`). They need not have changed, because a response that lists
     everything is refused again for a former fault. If the refusal names none, all that changed."""
-    named = set(_named(words[:_READ]))
+    named = set(_named(words))
     return sorted(it for it in asked if it in named) or list(changed)
 
 

@@ -37,6 +37,7 @@ from contour.xds.subscription import Subscription
 MOST_TYPES = 16
 MOST_NAMES = 1 << 17
 MOST_IN_FLIGHT = 100
+MOST_WORDS = 1 << 16  # characters of a refusal that are looked at; names are searched in it
 
 Request = DeltaDiscoveryRequest | DiscoveryRequest
 _AnyRequest = TypeVar("_AnyRequest", DeltaDiscoveryRequest, DiscoveryRequest)
@@ -270,7 +271,8 @@ class Stream:
         """A response was accepted, or refused with this message."""
         fleet, _ = self._joined()
         fleet.counts["acknowledged" if refusal is None else "refused", by.type_url] += 1
-        self._step(Answered(by, response, refusal), now)
+        words = None if refusal is None else refusal[:MOST_WORDS]
+        self._step(Answered(by, response, words), now)
         self._wake()
 
     def answer_all(self, by: Subscription, refusal: str | None, now: float) -> None:

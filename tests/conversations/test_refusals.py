@@ -7,8 +7,10 @@ import pytest
 from contour.envoy import outputs
 from contour.xds import resources
 from contour.xds.acceptance import State
+from contour.xds.bisection import LONGEST_WORDS
 from contour.xds.quarantine import StandIn
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SECRET, Change, Name
+from contour.xds.stream import MOST_WORDS
 from tests.contour.xds import world
 from tests.conversations.playbook import (
     Client,
@@ -109,6 +111,21 @@ def test_what_the_words_name_is_tried_first() -> None:
     talk >> nack(ROUTE, "duplicate domain b.test") << push(ROUTE, "web", routes="a.test>a b.test>a")
     talk >> nack(ROUTE, "duplicate domain b.test")
     talk << push(ROUTE, "web", routes=routes(count=30))
+
+
+def test_only_the_beginning_of_very_long_words_is_read() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(BAD[0], hosts(30))
+    talk << push(ROUTE, "web", routes=routes("b.test>a", count=30))
+    talk >> nack(ROUTE, "x" * MOST_WORDS + "b.test")
+    talk << push(ROUTE, "web", routes=routes("b.test>a", count=14))  # one half: none is named
+
+
+def test_of_very_long_words_the_beginning_is_told() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    talk >> publish(BAD[0]) << push(ROUTE, "web", routes=routes("b.test>a"))
+    talk >> nack(ROUTE, "x" * MOST_WORDS) << push(ROUTE, "web", routes=routes())
+    assert talk.observer.heard == [("refused", "b.test", "x" * LONGEST_WORDS)]
 
 
 def test_a_bad_host_is_not_pushed_again_until_it_changes() -> None:
