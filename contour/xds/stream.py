@@ -37,6 +37,7 @@ from contour.xds.subscription import Subscription
 MOST_TYPES = 16
 MOST_NAMES = 1 << 17
 MOST_IN_FLIGHT = 100
+LONGEST_NODE = 1024  # characters of its ID, cluster or zone, which logs and answers show
 MOST_WORDS = 1 << 16  # characters of a refusal that are looked at; names are searched in it
 
 Request = DeltaDiscoveryRequest | DiscoveryRequest
@@ -70,11 +71,17 @@ class Node:
 
     @staticmethod
     def of(request: Request) -> "Node | None":
-        """The node of a discovery request; a stream's later requests may leave it out."""
+        """The node of a discovery request; a stream's later requests may leave it out. Raises
+        `Violation` if it describes itself at length."""
         if not request.HasField("node"):
             return None
         node = request.node
-        return Node(node.id, node.cluster, Release.of(node), node.locality.zone)
+        zone = node.locality.zone
+        if max(map(len, (node.id, node.cluster, zone))) > LONGEST_NODE:
+            raise Violation(
+                f"the ID, cluster or zone of the node has more than {LONGEST_NODE} characters"
+            )
+        return Node(node.id, node.cluster, Release.of(node), zone)
 
 
 class Dialect(Protocol):

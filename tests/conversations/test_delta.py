@@ -8,7 +8,7 @@ import pytest
 from contour.xds.envoy import Envoy
 from contour.xds.events import Event
 from contour.xds.resources import CLUSTER, ENDPOINTS, LISTENER, ROUTE, SECRET, Change
-from contour.xds.stream import MOST_NAMES, Violation
+from contour.xds.stream import LONGEST_NODE, MOST_NAMES, Violation
 from tests.contour.xds import world
 from tests.conversations.playbook import (
     Conversation,
@@ -30,6 +30,7 @@ from tests.conversations.playbook import (
 A = world.site("a.test", "a", 1)
 B = world.site("b.test", "b", 2)
 WEB = [world.route_head("web"), world.listener("http", 80, "web")]
+LONG = "x" * (LONGEST_NODE + 1)
 
 
 def test_an_envoy_that_starts_is_told_everything_in_order() -> None:
@@ -209,6 +210,12 @@ def test_a_node_that_changes_ends_the_stream() -> None:
     other = pb.DeltaDiscoveryRequest(type_url=CLUSTER, node={"id": "two"})
     with pytest.raises(Violation, match="node changed"):
         Conversation(A) >> subscribe(CLUSTER) >> request(other)
+
+
+@pytest.mark.parametrize("node", [{"id": LONG}, {"cluster": LONG}, {"locality": {"zone": LONG}}])
+def test_a_node_that_describes_itself_at_length_ends_the_stream(node: dict[str, Any]) -> None:
+    with pytest.raises(Violation, match="1024 characters"):
+        Conversation(A) >> request(pb.DeltaDiscoveryRequest(type_url=CLUSTER, node=node))
 
 
 def test_too_many_types_end_the_stream() -> None:
