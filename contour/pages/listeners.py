@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from contour.pages import certificates, rebinding
+from contour.pages.connections import Limits, Server
 from contour.pages.settings import ListenAddress, Purpose, Sites
-from showing import requests
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +53,7 @@ class Listeners:
     pages: Mapping[Purpose, Pages]
     level: int = logging.INFO
     """The level of log messages about opening and closing sockets."""
+    limits: Limits = field(default_factory=Limits)
     _open: dict[ListenAddress, OpenSocket] = field(default_factory=dict)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -94,7 +95,7 @@ class Listeners:
         return failure
 
     async def _try(self, site: ListenAddress, purposes: frozenset[Purpose]) -> str:
-        server = web.Server(lambda request: self._answer(site, request), logger=requests.log)
+        server = Server(lambda request: self._answer(site, request), self.limits)
         runner = web.ServerRunner(server, access_log=None, shutdown_timeout=_LAST_ANSWERS)
         await runner.setup()
         try:
