@@ -285,6 +285,18 @@ def test_an_older_envoy_that_refuses_keeps_what_it_has_and_the_others_go_on() ->
     assert older.client.has == newer.client.has
 
 
+def test_what_an_envoy_refuses_before_others_accept_it_is_withheld_from_them_too() -> None:
+    other = opened(Conversation([*A, *WEB]))
+    first = opened(Conversation(fleet=other.fleet))
+    first >> publish(world.host("web", "b.test", "a"))
+    refusing(first, brings("b.test>a"))
+    other << push(ROUTE, "web", routes="a.test>a") >> ack(ROUTE)
+    first.client.stream.close(first.now)
+    assert other.fleet.acceptance.answer(ROUTES, "b.test").state is State.REFUSED
+    other << nothing >> publish(world.host("web", "b.test", "a", ["b.test", "c.test"]))
+    other << push(ROUTE, "web", routes="a.test>a b.test>a")
+
+
 def test_all_envoys_that_refuse_the_same_find_it_once() -> None:
     first = opened(Conversation([*A, *WEB]))
     others = [opened(Conversation(fleet=first.fleet)) for _ in range(5)]
