@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from contour.pages import certificates, rebinding
-from contour.pages.connections import Limits, Server
 from contour.pages.settings import ListenAddress, Purpose, Sites
+from showing.connections import Limits, Server
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from aiohttp import web
 
-from showing import requests
+from showing.connections import Limits, Server
 from showing.exposition import Page
+
+_METHODS = ("GET", "HEAD")
 
 
 class Site(NamedTuple):
@@ -30,17 +32,24 @@ async def served(
         yield
         return
 
-    async def healthz(_: web.Request) -> web.Response:
+    async def healthz(_: web.BaseRequest) -> web.Response:
         return web.Response(text="ok\n")
 
-    async def readyz(_: web.Request) -> web.Response:
+    async def readyz(_: web.BaseRequest) -> web.Response:
         found = is_ready()
         return web.Response(text="ok\n" if found else "starting\n", status=200 if found else 503)
 
-    application = web.Application()
-    pages = {"/healthz": healthz, "/readyz": readyz, **more}
-    application.add_routes([web.get(path, page) for path, page in pages.items()])
-    runner = web.AppRunner(application, access_log=None, logger=requests.log)
+    pages: dict[str, Page] = {"/healthz": healthz, "/readyz": readyz, **more}
+
+    async def answer(request: web.BaseRequest) -> web.StreamResponse:
+        page = pages.get(request.path)
+        if page is None:
+            return web.Response(status=404, text="there is no such page\n")
+        if request.method not in _METHODS:
+            return web.Response(status=405, headers={"allow": ", ".join(_METHODS)})
+        return await page(request)
+
+    runner = web.ServerRunner(Server(answer, Limits()), access_log=None)
     await runner.setup()
     try:
         await web.TCPSite(runner, site.address, site.port).start()

@@ -1,8 +1,8 @@
-"""Limits of the connections to one socket of the pages.
+"""Limits of the connections to one socket of the pages of a process.
 
 The sockets are open to probes and scrapers, often to the whole cluster. Without limits, a client
-that connects again and again and asks for nothing takes all file descriptors of the process, and
-xDS is served no more. A newcomer is never refused, because it may be a probe: instead the
+that connects again and again and asks for nothing takes all file descriptors of the process, which
+then does nothing else any more. A newcomer is never refused, because it may be a probe: instead the
 connection ends that has waited longest for a request.
 """
 

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 
 from aiohttp import web
 
-from contour.pages.connections import Limits
 from contour.pages.listeners import Listeners
 from contour.pages.settings import ListenAddress, Sites
+from showing.connections import Limits
 from tests.testbed.patience import PATIENCE
 
 REQUEST = b"GET /%b HTTP/1.1\r\nHost: localhost\r\n\r\n"
