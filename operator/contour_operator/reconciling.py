@@ -212,7 +212,8 @@ class Reconciler:
         """The newest known Deployment of the control plane."""
         every = self._children.of(children.of(owner)).values()
         contours = [it for it in every if it["kind"] == "Deployment" and _is_of_the_operator(it)]
-        return self._memory.applied.get(owner) or next(iter(contours), None)
+        seen, applied = next(iter(contours), None), self._memory.applied.get(owner)
+        return seen if applied is None or not _is_newer(applied, seen) else applied
 
     async def _apply(self, owner: Owner, document: Document) -> Problem | None:
         seen = self._children.digest(objects.path(document))
@@ -229,12 +230,11 @@ class Reconciler:
     ) -> Observed:
         every = self._children.of(children.of(found.owner)).values()
         workloads = [it for it in every if it["kind"] in {"Deployment", "DaemonSet"}]
-        contours = [it for it in workloads if _is_of_the_operator(it)]
         envoys = [it for it in workloads if children.is_of_a_fleet(it)]
         return Observed(
             generation=found.generation,
             problems=reasons,
-            deployment=contours[0] if contours else self._memory.applied.get(found.owner),
+            deployment=self._deployment(found.owner),
             fleets=envoys if desired.is_managed(found.raw) else None,
             troubles=statuses.troubles(found.status),
             waits_for=waits_for,
@@ -295,6 +295,14 @@ def _placed(problem: Problem, document: Document, configuration: ContourConfigur
         return problem
     path = f"spec.contour.watchNamespaces[{list(watched).index(where)}]"
     return Problem(Reason.INVALID, f"{path}: {problem.message}")
+
+
+def _is_newer(applied: Raw, seen: Raw | None) -> bool:
+    """Whether an object as it was written is not the one that a watch has reported, or newer."""
+    if seen is None or raw.at(applied, "metadata", "uid") != raw.at(seen, "metadata", "uid"):
+        return True
+    written, known = (raw.at(it, "metadata", "generation") for it in (applied, seen))
+    return isinstance(written, int) and isinstance(known, int) and written > known
 
 
 def _is_going(child: Raw) -> bool:

@@ -10,10 +10,10 @@ from provisioning.templating import Document
 
 
 def failure(deployment: Document) -> str:
-    """Why the rollout of a Deployment has failed; empty if it has not."""
+    """Why the rollout of a Deployment has failed; empty if it has not, or a newer one begins."""
     found = conditions.by_type(raw.mapping(deployment.get("status")))
     progressing, replicas = found.get("Progressing", {}), found.get("ReplicaFailure", {})
-    if progressing.get("reason") != "ProgressDeadlineExceeded":
+    if progressing.get("reason") != "ProgressDeadlineExceeded" or _is_ahead(deployment):
         return ""
     return str(replicas.get("message") or progressing.get("message") or "it made no progress")
 

@@ -34,10 +34,16 @@ def test_a_rollout_of_which_nothing_is_known_has_not_begun() -> None:
 def test_a_rollout_that_came_to_nothing_says_why() -> None:
     stuck = {"type": "Progressing", "reason": "ProgressDeadlineExceeded", "message": "too long"}
     refused = {"type": "ReplicaFailure", "message": "quota"}
-    assert rollouts.failure(deployment({"conditions": [stuck]})) == "too long"
-    assert rollouts.failure(deployment({"conditions": [stuck, refused]})) == "quota"
-    assert rollouts.failure(deployment({"conditions": [refused]})) == ""
+    assert rollouts.failure(deployment(DONE | {"conditions": [stuck]})) == "too long"
+    assert rollouts.failure(deployment(DONE | {"conditions": [stuck, refused]})) == "quota"
+    assert rollouts.failure(deployment(DONE | {"conditions": [refused]})) == ""
     assert rollouts.failure(deployment({})) == ""
+
+
+def test_the_failure_of_the_rollout_before_is_none_of_the_one_that_begins() -> None:
+    stuck = {"type": "Progressing", "reason": "ProgressDeadlineExceeded", "message": "too long"}
+    found = deployment(DONE | {"observedGeneration": 2, "conditions": [stuck]})
+    assert rollouts.failure(found) == ""
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""Moments that a cluster passes through too fast to be held, on the double of an API server."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from contour_operator import children, desired
+from contour_operator.reconciling import Reconciler
+from contour_operator.trust import Trust
+from kube import conditions, errors
+from kube.client import Client
+from provisioning.keeping import objects
+from provisioning.keeping.ownership import Owner
+from tests.cluster.double.resources import Name, Resource
+from tests.cluster.double.server import Double
+from tests.kube.unguarded import Unguarded
+
+Raw = dict[str, Any]
+
+HOME = "home"
+GATEWAY = "gateway.networking.k8s.io"
+CUSTOM = (
+    Resource("projectcontour.io", ("v1alpha1",), "contourconfigurations", "ContourConfiguration",
+             has_status=True, custom=True),
+    Resource(GATEWAY, ("v1",), "gatewayclasses", "GatewayClass", False, custom=True),
+    Resource(GATEWAY, ("v1",), "gateways", "Gateway", custom=True),
+    Resource(GATEWAY, ("v1",), "tcproutes", "TCPRoute", custom=True),
+)  # fmt: skip
+CONFIGURATIONS, DEPLOYMENTS = CUSTOM[0].name, Name("apps", "deployments")
+
+
+def _told_to_nobody(*_: object) -> None:
+    """Events are not looked at."""
+
+
+class Site:
+    """The double, and an operator on it."""
+
+    def __init__(self, double: Double, client: Client) -> None:
+        self.double = double
+        self.children = children.followed(client, lambda _: None)
+        trust = Trust(client, ("*",))
+        self._reconciler = Reconciler(
+            client, self.children, desired.Release(), _told_to_nobody, trust
+        )
+
+    def configure(self, name: str = "contour", **spec: Any) -> None:
+        """Creates a configuration or changes its specification."""
+        found = self.stored(name)
+        metadata: Raw = found.get("metadata") or {"name": name, "namespace": HOME, "generation": 0}
+        head = {"apiVersion": "projectcontour.io/v1alpha1", "kind": "ContourConfiguration"}
+        newer = {"generation": metadata["generation"] + 1}
+        self.double.put({**found, **head, "metadata": metadata | newer, "spec": spec})
+
+    def stored(self, name: str = "contour") -> Raw:
+        """A configuration; empty if there is none."""
+        return self.double.store.get(CONFIGURATIONS, (HOME, name)) or {}
+
+    def condition(self, type_: str, name: str = "contour") -> Raw:
+        """A condition of a configuration; empty if there is none."""
+        return dict(conditions.by_type(self.stored(name).get("status") or {}).get(type_, {}))
+
+    async def reconcile(self, name: str = "contour") -> None:
+        """One turn; one that waits for something is no failure."""
+        with suppress(errors.RequestError):
+            await self._reconciler.reconcile(Owner(HOME, name))
+
+    def roll_out(self, *more: Raw, **status: Any) -> None:
+        """The controller of Deployments: the control plane has this status, else is complete."""
+        found = self.double.store.get(DEPLOYMENTS, (HOME, "contour"))
+        assert found is not None
+        complete: Raw = {
+            "observedGeneration": found["metadata"]["generation"],
+            **dict.fromkeys(("replicas", "updatedReplicas", "availableReplicas"), 2),
+            "conditions": [{"type": "Available", "status": "True"}, *more],
+        }
+        self.double.put(found | {"status": complete | status})
+
+    async def seen(self) -> None:
+        """Returns when the operator has seen the newest Deployment."""
+        found = self.double.store.get(DEPLOYMENTS, (HOME, "contour"))
+        assert found is not None
+        path, version = objects.path(found), found["metadata"]["resourceVersion"]
+        async with asyncio.timeout(5):
+            while self._version(path) != version:
+                await asyncio.sleep(0.01)
+
+    def _version(self, path: str) -> str:
+        known = self.children.of(children.of(Owner(HOME, "contour"))).get(path)
+        return str(known["metadata"]["resourceVersion"]) if known else ""
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    """An operator that has listed a cluster without instances."""
+    async with Double() as double, Client(Unguarded(double.url)) as client:
+        double.add_namespace(HOME)
+        double.define(CUSTOM)
+        found = Site(double, client)
+        following = asyncio.ensure_future(found.children.run())
+        try:
+            await found.children.synced()
+            yield found
+        finally:
+            following.cancel()
+            await asyncio.wait([following])
+
+
+STUCK = {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}
+
+
+@pytest.mark.parametrize("before", [[], [STUCK]], ids=["complete", "failed"])
+async def test_a_rollout_that_has_just_begun_is_not_told_as_the_one_before(
+    site: Site, before: list[Raw]
+) -> None:
+    site.configure(contour={})
+    await site.reconcile()
+    site.roll_out(*before)
+    await site.seen()
+    site.configure(contour={"podAnnotations": {"example.com/new": "1"}})
+    await site.reconcile()
+    found = site.condition("Progressing")
+    assert (found["observedGeneration"], found["reason"]) == (2, "RollingOut")
