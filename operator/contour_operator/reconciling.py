@@ -11,6 +11,8 @@ Elsewhere: what is made (`desired`), removed (`removal`) and reported (`statuses
 object is kept as it should be (`provisioning.keeping`).
 """
 
+import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -76,6 +78,8 @@ class Reconciler:
         self._applier = Applier(client, desired.MAKER)
         self._writer = configurations.Writer(client, tell)
         self._memory = _Memory()
+        self._beginnings = defaultdict[str, asyncio.Lock](asyncio.Lock)
+        """By namespace."""
 
     async def reconcile(self, owner: Owner) -> bool:
         """Reconciles a configuration; whether it has an instance to look after. Raises request
@@ -103,16 +107,24 @@ class Reconciler:
             await self._refuse(found, invalid)
             return
         if not found.has_finalizer:
-            obstacles = await self._obstacles(found.owner, decoded)
-            if obstacles:
-                await self._refuse(found, obstacles)
-                raise Requeue(obstacles[0].message)
-            found = await self._writer.add_finalizer(found)
+            found = await self._begun(found, decoded)
         left = [problem async for problem in self._applied(found, decoded)]
         await self._tell(found, left)
         self._memory.applied.pop(found.owner, None)
         if unsettled := [it for it in left if not it.is_settled]:
             raise Requeue(unsettled[0].message)
+
+    async def _begun(
+        self, found: Configuration, configuration: ContourConfiguration
+    ) -> Configuration:
+        """The configuration with our finalizer, if an instance may be made; else raises Requeue."""
+        # One at a time: the next one in the namespace has to see the finalizer of this one.
+        async with self._beginnings[found.owner.namespace]:
+            obstacles = await self._obstacles(found.owner, configuration)
+            if not obstacles:
+                return await self._writer.add_finalizer(found)
+        await self._refuse(found, obstacles)
+        raise Requeue(obstacles[0].message)
 
     async def _refuse(self, found: Configuration, reasons: Sequence[Problem]) -> None:
         """Nothing but certificates is made or changed; what there is stays as it is."""

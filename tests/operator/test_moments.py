@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from contour_operator import children, desired
+from contour_operator import children, configurations, desired
 from contour_operator.reconciling import Reconciler
 from contour_operator.trust import Trust
 from kube import conditions, errors
 from kube.client import Client
 from provisioning.keeping import objects
 from provisioning.keeping.ownership import Owner
+from tests.cluster.double.faults import Request, Rule
 from tests.cluster.double.resources import Name, Resource
 from tests.cluster.double.server import Double
 from tests.kube.unguarded import Unguarded
@@ -124,3 +125,23 @@ async def test_a_rollout_that_has_just_begun_is_not_told_as_the_one_before(
     await site.reconcile()
     found = site.condition("Progressing")
     assert (found["observedGeneration"], found["reason"]) == (2, "RollingOut")
+
+
+async def test_of_two_configurations_that_come_at_once_one_gets_the_instance(site: Site) -> None:
+    looked = asyncio.Event()
+
+    def is_later(it: Request) -> bool:
+        """The other configuration comes when the first one has been found to be alone."""
+        if not site.stored("a"):
+            site.configure("a", contour={})
+            looked.set()
+        return False
+
+    site.double.script.add(Rule("get", "secrets", is_later))
+    site.configure("b", contour={})
+    first = asyncio.ensure_future(site.reconcile("b"))
+    await looked.wait()
+    await asyncio.gather(first, site.reconcile("a"))
+    has = [it for it in "ab" if configurations.Configuration(site.stored(it)).has_finalizer]
+    assert has == ["b"]
+    assert site.condition("Provisioned", "a")["reason"] == "NamespaceInUse"
