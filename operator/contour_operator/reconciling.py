@@ -276,9 +276,10 @@ class Reconciler:
         return now - self._memory.forbidden_since.setdefault(owner, now) >= PATIENCE
 
     async def _hand_over(self, found: Configuration) -> None:
-        """Without `spec.contour` the operator no longer manages the instance; it stays as it is."""
+        """Without `spec.contour` the operator no longer manages the instance; it stays as it is.
+        What the operator has said goes, also if it has refused to make one."""
+        await self._writer.write(found, {"conditions": []})
         if found.has_finalizer:
-            await self._writer.write(found, {"conditions": []})
             await self._writer.remove_finalizer(found)
 
 

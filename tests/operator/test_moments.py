@@ -145,3 +145,22 @@ async def test_of_two_configurations_that_come_at_once_one_gets_the_instance(sit
     has = [it for it in "ab" if configurations.Configuration(site.stored(it)).has_finalizer]
     assert has == ["b"]
     assert site.condition("Provisioned", "a")["reason"] == "NamespaceInUse"
+
+
+async def test_a_refused_configuration_that_asks_for_no_instance_any_more_has_no_condition(
+    site: Site,
+) -> None:
+    site.configure(contour={"watchNamespaces": ["a", "a"]})
+    await site.reconcile()
+    assert site.condition("Provisioned")["reason"] == "Invalid"
+    site.configure()
+    await site.reconcile()
+    assert site.stored()["status"].get("conditions", []) == []
+
+
+async def test_a_configuration_of_an_installation_by_hand_is_not_written_to(site: Site) -> None:
+    site.configure()
+    before = site.stored()
+    await site.reconcile()
+    assert site.stored() == before
+    assert site.double.count("patch") == 0
