@@ -72,8 +72,9 @@ async def remove(client: Client, owner: Owner, configuration: Raw) -> str:
                 continue
             left = await _clear(client, owner, configuration, stage, forbidden)
             if left:
-                return ", ".join(map(objects.described, left))
-    await _take_leave(client, owner, configuration, forbidden)
+                return ", ".join(left)
+    if refusal := await _take_leave(client, owner, configuration, forbidden):
+        return f"its finalizers on Gateways and GatewayClasses ({refusal})"
     await _remove_lease(client, owner.namespace, forbidden)
     if forbidden:
         raise Forbidden("; ".join(dict.fromkeys(forbidden)))
@@ -82,14 +83,16 @@ async def remove(client: Client, owner: Owner, configuration: Raw) -> str:
 
 async def _take_leave(
     client: Client, owner: Owner, configuration: Raw, forbidden: list[str]
-) -> None:
+) -> str:
+    """Removes the finalizers that no replica has removed; returns why that was refused."""
     try:
         await gatewayfinalizers.leave_gateways(client, owner)
         await gatewayfinalizers.leave_classes(client, owner, configuration)
     except errors.Refused as error:
         if error.code != 403:
-            raise
+            return error.message
         forbidden.append(error.message)
+    return ""
 
 
 async def _remove_lease(client: Client, namespace: str, forbidden: list[str]) -> None:
@@ -125,23 +128,41 @@ def _is_held_by_others(found: Document, now: datetime) -> bool:
 
 async def _clear(
     client: Client, owner: Owner, configuration: Raw, stage: _Stage, forbidden: list[str]
+) -> Sequence[str]:
+    """Deletes the objects of a stage; describes those that are not gone yet, for people."""
+    deleted: list[Document] = []
+    refused: list[str] = []
+    for child in await _of_stage(client, owner, stage, forbidden):
+        if not stage.includes(child, configuration):
+            continue
+        try:
+            await _delete(client, child)
+        except errors.Refused as error:
+            named = objects.described(child)
+            if error.code == 403:
+                forbidden.append(f"{named}: {error.message}")
+            else:
+                refused.append(f"{named} ({error.message})")
+        else:
+            deleted.append(child)
+    left = [it for it in deleted if await objects.read(client, it) is not None]
+    return [*refused, *map(objects.described, left)]
+
+
+async def _of_stage(
+    client: Client, owner: Owner, stage: _Stage, forbidden: list[str]
 ) -> Sequence[Document]:
-    """Deletes the objects of a stage; returns those that are not gone yet."""
-    left: list[Document] = []
+    """The objects of the kinds of a stage, as far as they may be looked up."""
+    found: list[Document] = []
     for kind in stage.kinds:
         try:
-            for it in await _present(client, owner, kind):
-                if not stage.includes(it, configuration):
-                    continue
-                child = it | {"kind": kind}
-                await _delete(client, child)
-                left.append(child)
+            found += [it | {"kind": kind} for it in await _present(client, owner, kind)]
         except errors.Refused as error:
             if error.code not in {403, 404}:
                 raise
             if error.code == 403:
                 forbidden.append(error.message)
-    return [it for it in left if await objects.read(client, it) is not None]
+    return found
 
 
 async def _delete(client: Client, present: Document) -> None:

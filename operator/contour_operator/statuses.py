@@ -156,7 +156,8 @@ def _progressing(found: Observed) -> _Finding:
 
 
 def _deleting(status: str, waits_for: str) -> _Finding:
-    return _Finding(status, Reason.DELETING, f"Waiting for the deletion of {waits_for}")
+    message = f"Waiting for the deletion of {waits_for}"[:_LONGEST]
+    return _Finding(status, Reason.DELETING, message)
 
 
 def _available(found: Observed) -> _Finding:

@@ -31,6 +31,7 @@ CUSTOM = (
     Resource(GATEWAY, ("v1",), "tcproutes", "TCPRoute", custom=True),
 )  # fmt: skip
 CONFIGURATIONS, DEPLOYMENTS = CUSTOM[0].name, Name("apps", "deployments")
+BINDINGS = Name("rbac.authorization.k8s.io", "clusterrolebindings")
 
 
 def _told_to_nobody(*_: object) -> None:
@@ -55,6 +56,12 @@ class Site:
         head = {"apiVersion": "projectcontour.io/v1alpha1", "kind": "ContourConfiguration"}
         newer = {"generation": metadata["generation"] + 1}
         self.double.put({**found, **head, "metadata": metadata | newer, "spec": spec})
+
+    def delete(self) -> None:
+        """Deletes the configuration, which waits for its finalizer."""
+        found = self.stored()
+        marked = {"deletionTimestamp": "2024-01-31T12:00:00Z"}
+        self.double.put(found | {"metadata": found["metadata"] | marked})
 
     def stored(self, name: str = "contour") -> Raw:
         """A configuration; empty if there is none."""
@@ -164,3 +171,46 @@ async def test_a_configuration_of_an_installation_by_hand_is_not_written_to(site
     await site.reconcile()
     assert site.stored() == before
     assert site.double.count("patch") == 0
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "waits_for"),
+    [
+        ("delete", "services", "Service home/contour (no webhook answers)"),
+        (
+            "list",
+            "gatewayclasses",
+            "its finalizers on Gateways and GatewayClasses (no webhook answers)",
+        ),
+    ],
+)
+async def test_what_refuses_the_end_of_an_instance_is_told(
+    site: Site, verb: str, resource: str, waits_for: str
+) -> None:
+    site.configure(contour={})
+    await site.reconcile()
+    site.delete()
+    site.double.script.add(
+        Rule(verb, resource, _is_unlabelled, status=500, message="no webhook answers")
+    )
+    await site.reconcile()
+    found = site.condition("Provisioned")
+    assert (found["status"], found["reason"]) == ("False", "Deleting")
+    assert found["message"] == f"Waiting for the deletion of {waits_for}"
+
+
+def _is_unlabelled(it: Request) -> bool:
+    return "labelSelector" not in it.query
+
+
+async def test_what_may_not_be_removed_does_not_keep_others_of_its_kind(site: Site) -> None:
+    site.configure(contour={})
+    await site.reconcile()
+    site.delete()
+    names = [name for (_, name), _ in site.double.store.all(BINDINGS)]
+    site.double.script.add(
+        Rule("delete", BINDINGS.plural, lambda it: it.name == names[0], status=403)
+    )
+    await site.reconcile()
+    assert [name for (_, name), _ in site.double.store.all(BINDINGS)] == names[:1]
+    assert len(names) == 2
