@@ -32,7 +32,7 @@ class Upgrades:
             return FleetProblem(f"the control plane could not be rolled out, Envoys stay: {failed}")
         if left := rollouts.left(deployment):
             return FleetProblem(f"Envoys wait for the control plane: {left}", is_error=False)
-        if self._release.image not in rollouts.images(deployment):
+        if not any(_are_same(self._release.image, it) for it in rollouts.images(deployment)):
             return FleetProblem(
                 "Envoys wait for a control plane of the newest release", is_error=False
             )
@@ -47,3 +47,16 @@ class Upgrades:
             if error.code == 404:
                 return None
             raise
+
+
+def _are_same(one: str, other: str) -> bool:
+    """Whether two references name one image, though an admission webhook may have replaced the
+    registry or added the digest."""
+    (name, _, digest), (name_of_other, _, digest_of_other) = map(_parts, (one, other))
+    is_same_content = not digest or not digest_of_other or digest == digest_of_other
+    return name == name_of_other and is_same_content
+
+
+def _parts(image: str) -> tuple[str, str, str]:
+    _, _, name = image.rpartition("/")
+    return name.partition("@")
