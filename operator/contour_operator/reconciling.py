@@ -88,10 +88,10 @@ class Reconciler:
         if found is None:
             self._memory.forbidden_since.pop(owner, None)
             self._memory.left.pop(owner, None)
-        elif found.is_deleting:
-            await self._remove(found)
         elif not found.wants_an_instance:
             await self._hand_over(found)
+        elif found.is_deleting:
+            await self._remove(found)
         else:
             await self._provision(found)
             return True

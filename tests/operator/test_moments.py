@@ -214,3 +214,18 @@ async def test_what_may_not_be_removed_does_not_keep_others_of_its_kind(site: Si
     await site.reconcile()
     assert [name for (_, name), _ in site.double.store.all(BINDINGS)] == names[:1]
     assert len(names) == 2
+
+
+async def test_what_was_handed_over_stays_if_its_configuration_is_deleted_at_once(
+    site: Site,
+) -> None:
+    """As if no operator had run between the two."""
+    site.configure(contour={})
+    await site.reconcile()
+    made = site.double.store.all(DEPLOYMENTS)
+    site.configure()
+    site.delete()
+    for _ in range(2):  # the conditions, the finalizer
+        await site.reconcile()
+    assert site.stored() == {}
+    assert site.double.store.all(DEPLOYMENTS) == made
