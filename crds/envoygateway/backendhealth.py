@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from crds.envoygateway.opaque import Opaque
 from crds.fields import Flag, GatewayDuration, NonEmpty, Percent, Port, Positive32, Uint32
@@ -13,6 +13,12 @@ from crds.secret import Encoded
 from crds.unserved import Unserved
 
 _LEFT = Unserved()
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH")
+"""The methods that a check may have: those that Envoy sends."""
+
+
+def _upper(given: object) -> object:
+    return given.upper() if isinstance(given, str) else given
 
 
 @model
@@ -50,9 +56,9 @@ class HTTPCheck:
     """The host that the request asks for. The default is `contour-envoy-healthcheck`."""
     path: NonEmpty
     """The path that the request asks for, such as `/healthz`."""
-    method: Annotated[str | None, Known("GET", "HEAD", "POST", "PUT", "OPTIONS")] = None
-    """The method of the request: `GET`, which is the default, `HEAD`, `POST`, `PUT` or
-    `OPTIONS`."""
+    method: Annotated[str | None, Known(*METHODS), BeforeValidator(_upper)] = None
+    """The method of the request, in any case: `GET`, which is the default, `HEAD`, `POST`, `PUT`,
+    `DELETE`, `OPTIONS`, `TRACE` or `PATCH`."""
     request_body: Payload | None = None
     """The body of the request, with the methods `POST` and `PUT`."""
     expected_statuses: tuple[Annotated[int, Field(ge=100, le=599)], ...] = ()

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
+from crds.envoygateway.backendhealth import METHODS
+
 Document = dict[str, Any]
 
 _TIMES = ("0s", "1ms", "10s", "1h30m", "99999h")
@@ -91,7 +93,7 @@ def health_check(chance: Random) -> Document:
     if chance.random() < 0.5:
         http |= {"hostname": "a.example.com", "expectedStatuses": _some(chance, _CODES)}
     if chance.random() < 0.5:
-        method = chance.choice(("GET", "HEAD", "POST", "PUT", "OPTIONS"))
+        method = chance.choice(METHODS)
         http |= {"method": method, "retriableStatuses": _some(chance, _CODES)}
         if method in ("POST", "PUT"):
             http["requestBody"] = chance.choice(_PAYLOADS)

@@ -225,7 +225,7 @@ def _check(found: health.ActiveCheck) -> nodes.HealthCheck:
         healthy_threshold=found.healthy_threshold,
         statuses=_ranges(http.expected_statuses) if http is not None else (),
         retriable=_ranges(http.retriable_statuses) if http is not None else (),
-        method=(http.method or "") if http is not None and http.method in _METHODS else "",
+        method=(http.method or "") if http is not None and http.method in health.METHODS else "",
         jitter=min(positive(found.initial_jitter) or 0.0, LONGEST_CHECK) or None,
         sent=sent,
         expected=expected,
@@ -273,9 +273,6 @@ def _outliers(found: health.PassiveCheck | None) -> nodes.OutlierDetection | Non
         failure_percent=found.failure_percentage_threshold,
         ejects_one=found.always_eject_one_endpoint,
     )
-
-
-_METHODS = ("HEAD", "POST", "PUT", "OPTIONS")
 
 
 def _ranges(codes: tuple[int, ...]) -> tuple[tuple[int, int], ...]:

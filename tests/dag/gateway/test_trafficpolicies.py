@@ -269,6 +269,10 @@ def test_a_header_that_cannot_be_hashed_is_left_out_and_told() -> None:
             },
         ),
         (
+            "healthCheck: {active: {type: HTTP, http: {path: /up, method: patch}}}",
+            {"health_check": checked(path="/up", method="PATCH")},
+        ),
+        (
             "healthCheck: {active: {type: TCP, tcp: {send: {type: Text, text: a}, "
             "receive: {type: Text, text: b}}}}",
             {"health_check": checked(sent=b"a", expected=b"b")},
@@ -841,7 +845,7 @@ MET = [
     "loadBalancer: {type: LeastRequest}, connection: {preconnect: {perEndpointPercent: 200}}",
     "retry: {perRetry: {backOff: {baseInterval: 1s, maxInterval: 1s}}}",
     "http2: {connectionKeepalive: {idleInterval: 2s}}",
-    "healthCheck: {active: {type: HTTP, http: {path: /, method: PUT,"
+    "healthCheck: {active: {type: HTTP, http: {path: /, method: Put,"
     " requestBody: {type: Text, text: a}}}}",
 ]
 
