@@ -95,7 +95,8 @@ class ClientCertificates:
     ] = None
     """Whether clients must show a certificate, and whether it is checked: `Request` (neither),
     `RequireAny` (it must be there), `VerifyIfGiven` (it is checked) or `RequireAndVerify` (both).
-    The default is `RequireAndVerify`."""
+    The default is `RequireAndVerify`. Fields that say which certificates get in cannot be set with
+    the first two."""
     optional: Flag | None = None
     """Whether clients without a certificate get in, too. Use `mode` instead."""
     allow_expired_certificate: Flag | None = None
@@ -111,8 +112,7 @@ class ClientCertificates:
     subject_alt_names: ClientNames | None = None
     """Names, one of which a certificate must have."""
     crl: RevocationLists | None = None
-    """The certificates that were revoked and must not get in any more. It cannot be set with the
-    modes `Request` and `RequireAny`, which check nothing."""
+    """The certificates that were revoked and must not get in any more."""
     _expired = rule(
         "allowExpiredCertificate can only be set when mode is VerifyIfGiven or RequireAndVerify",
         lambda it: (

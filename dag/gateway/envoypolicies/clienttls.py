@@ -18,7 +18,7 @@ from dag.configuration.edges import CIPHERS, CURVES
 from dag.engine.view import View
 from dag.gateway import tlsvalues
 from dag.gateway.envoypolicies import clientmatches
-from dag.problems import Refused
+from dag.problems import Refused, shared
 from dag.problems import policies as complaints
 from dag.problems.places import Findings, Place
 from dag.references import grants, trust
@@ -66,7 +66,8 @@ def terms(view: View, written: crd.ClientTLS, at: Place) -> Findings[ClientTls]:
     )
     clients = None
     if written.client_validation is not None:
-        clients = _clients(view, written.client_validation, at.at("clientValidation"))
+        place = at.at("clientValidation")
+        clients = yield from _clients(view, written.client_validation, place)
     return ClientTls(
         minimum,
         maximum,
@@ -85,7 +86,9 @@ def terms(view: View, written: crd.ClientTLS, at: Place) -> Findings[ClientTls]:
     )
 
 
-def _clients(view: View, written: crd.ClientCertificates, at: Place) -> nodes.ClientValidation:
+def _clients(
+    view: View, written: crd.ClientCertificates, at: Place
+) -> Findings[nodes.ClientValidation]:
     for unknown in unknown_values(written):
         field = Place(at.subject, f"{at.path}.{unknown.path}")
         raise Refused(complaints.policy_closes_listeners(field, unknown.message))
@@ -96,9 +99,10 @@ def _clients(view: View, written: crd.ClientCertificates, at: Place) -> nodes.Cl
         for index, it in enumerate(written.ca_certificate_refs)
     )
     if mode in ("Request", "RequireAny"):
-        if written.crl is not None:
-            text = f"has no meaning with the mode {mode}, which checks nothing"
-            raise Refused(complaints.policy_closes_listeners(at.at("crl"), text))
+        _refuse_choosing(written, at, mode)
+        if authorities:
+            why = f"the mode {mode} checks nothing"
+            yield shared.no_effect(at.at("caCertificateRefs"), why)
         return nodes.ClientValidation(is_optional=is_optional, accepts_untrusted=True)
     if not authorities:
         text = f"must have a caCertificateRefs for the mode {mode}"
@@ -117,6 +121,23 @@ def _clients(view: View, written: crd.ClientCertificates, at: Place) -> nodes.Cl
         hashes=tuple(_hashes(written.certificate_hashes, at.at("certificateHashes"), _is_hash)),
         names=tuple(_names(written.subject_alt_names, at.at("subjectAltNames"))),
     )
+
+
+_CHOOSING = {
+    "crl": "crl",
+    "spkiHashes": "spki_hashes",
+    "certificateHashes": "certificate_hashes",
+    "subjectAltNames": "subject_alt_names",
+}
+"""The fields that say which of the certificates get in that the authorities have issued."""
+
+
+def _refuse_choosing(written: crd.ClientCertificates, at: Place, mode: str) -> None:
+    """Refused for fields that keep nobody out where Envoy takes any certificate."""
+    for wire, field in _CHOOSING.items():
+        if getattr(written, field):
+            text = f"has no meaning with the mode {mode}, which checks nothing"
+            raise Refused(complaints.policy_closes_listeners(at.at(wire), text))
 
 
 def _authority(view: View, reference: crd.ClientAuthority, at: Place) -> ObjectRef:

@@ -317,6 +317,16 @@ VALIDATIONS = [
 ]  # fmt: skip
 
 
+def test_authorities_against_which_nothing_is_checked_are_told() -> None:
+    it = world(GIVEN + pairs.authority("ca") + TWO)
+    apply(it, policy("a", f"tls: {{clientValidation: {{{REFS}, mode: RequireAny}}}}"))
+    found = tls(it, "a.example.com").clients
+    assert found == nodes.ClientValidation(accepts_untrusted=True)
+    told, message = status(it, "a")
+    assert told == "Accepted"
+    assert "caCertificateRefs: has no effect: the mode RequireAny checks nothing" in message
+
+
 @pytest.mark.parametrize(("spec", "expected"), VALIDATIONS)
 def test_what_clients_must_show(spec: str, expected: dict[str, Any]) -> None:
     it = world(GIVEN + pairs.authority("ca") + TWO)
@@ -338,6 +348,12 @@ CLOSING = [
      "kind Service is not supported"),
     ("tls: {clientValidation: {mode: Request, crl: {refs: [{name: crl}]}}}",
      "clientValidation.crl: has no meaning with the mode Request"),
+    (f"tls: {{clientValidation: {{mode: RequireAny, certificateHashes: [{HASH}]}}}}",
+     "clientValidation.certificateHashes: has no meaning with the mode RequireAny"),
+    (f"tls: {{clientValidation: {{mode: Request, spkiHashes: [{SPKI!r}]}}}}",
+     "clientValidation.spkiHashes: has no meaning with the mode Request"),
+    ("tls: {clientValidation: {mode: RequireAny, subjectAltNames: {uris: [{value: a}]}}}",
+     "clientValidation.subjectAltNames: has no meaning with the mode RequireAny"),
     ("tls: {clientValidation: {mode: Later}}", "clientValidation.mode: 'Later' is none of"),
     ("clientIPDetection: {xForwardedFor: {trustedCIDRs: [10.0.0.0/8, x]}}",
      "xForwardedFor.trustedCIDRs[1]: 'x' is not a range"),
