@@ -178,7 +178,9 @@ class Merging(Generic[S]):
             claims = view.ask(self.kind.claims, ref)
             if ref.kind in policyparents.HOLDERS or not claims:
                 return frozenset()
-            winners = {policytargets.winner(claims, it.section) for it in claims}
+            named = {it.section for it in claims}
+            parts = [it for it in named if policyparents.has_section(view, ref, it)]
+            winners = {policytargets.winner(claims, it) for it in parts}
             mine = [it for it in winners if it is not None and self.is_merging(view, it)]
             if not mine:
                 return frozenset()

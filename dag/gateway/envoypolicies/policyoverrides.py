@@ -13,7 +13,7 @@ from crds.gateway.references import GROUP, ParentReference
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.view import Index, Query, View, query
-from dag.gateway.envoypolicies import policytargets
+from dag.gateway.envoypolicies import policyparents, policytargets
 from dag.gateway.envoypolicies.policyparents import HOLDERS
 from dag.gateway.envoypolicies.policytargets import Policy, PolicyKind
 from dag.problems import Problem
@@ -59,7 +59,8 @@ class Overrides:
             found = view.read(tables.BY_KIND[ref.kind], ref.key) if claims else None
             if found is None:
                 return frozenset()
-            parts = {it.section for it in claims} - {""}
+            named = {it.section for it in claims} - {""}
+            parts = [it for it in named if policyparents.has_section(view, ref, it)]
             holding = {it: policytargets.winner(claims, it) for it in ("", *parts)}
             scopes = {(Scope(ref, is_part=True), holding[it]) for it in parts}
             if ref.kind not in HOLDERS:
@@ -82,7 +83,8 @@ class Overrides:
                 continue
             ref, section = ObjectRef(it.kind, own.subject.namespace, it.name), it.section_name or ""
             claims = view.ask(self.kind.claims, ref)
-            if policytargets.winner(claims, section) != own.subject.key:
+            is_there = policyparents.has_section(view, ref, section)
+            if not is_there or policytargets.winner(claims, section) != own.subject.key:
                 continue
             target = f"{ref} ({section})" if section else str(ref)
             scopes = tuple(_scopes(view, ref, section))

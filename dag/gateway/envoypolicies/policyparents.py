@@ -34,6 +34,11 @@ def sections(view: View, ref: ObjectRef) -> frozenset[str] | None:
     return frozenset(it.name for it in parts if it.name)
 
 
+def has_section(view: View, ref: ObjectRef, section: str) -> bool:
+    """Whether a target has a listener or rule of this name; the empty name is the whole target."""
+    return not section or section in (view.ask(sections, ref) or ())
+
+
 def listeners(view: View, route: ObjectRef) -> Iterator[tuple[NamespacedName, ObjectRef, str]]:
     """The Gateway, holder and name of each listener of ours that a route names as a parent."""
     for holder, section in _parents(view, route):

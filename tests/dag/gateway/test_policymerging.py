@@ -96,6 +96,12 @@ def test_what_both_policies_say_holds(type_: str) -> None:
     assert told(it, "gw", "Overridden") == {}
 
 
+def test_a_policy_for_a_rule_that_is_not_there_is_merged_with_none() -> None:
+    own = policy("own", f"{STRATEGIC}, {CORS}", part(ROUTE, "gone"))
+    it = world(GIVEN + own + policy("gw", allowing("gw"), GATEWAY))
+    assert told(it, "own", "Merged") == told(it, "gw", "Merged") == {}
+
+
 def test_without_a_merge_type_the_nearer_policy_replaces_the_other() -> None:
     it = world(GIVEN + policy("own", CORS) + policy("gw", allowing("gw"), GATEWAY))
     assert policies(it).access is None

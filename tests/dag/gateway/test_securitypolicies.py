@@ -560,6 +560,16 @@ def test_who_is_overridden_is_told_by_whom() -> None:
     assert told(it, "gw") == {"gw": ["Accepted"]}
 
 
+def test_who_is_for_a_part_that_is_not_there_overrides_nothing_and_is_not_overridden() -> None:
+    gone = policy("rule", allowing("rule"), part(ROUTE, "gone"))
+    gone += policy("lis", allowing("lis"), part(GATEWAY, "gone"))
+    it = world(GIVEN + route("r") + gone + policy("gw", allowing("gw"), GATEWAY))
+    assert (overriders(it, "gw"), overriders(it, "lis")) == ("", "")
+    apply(it, policy("route", allowing("route")))
+    assert (overriders(it, "gw"), overriders(it, "lis")) == ("default/route", "")
+    assert overriders(it, "route") == ""
+
+
 def test_policies_of_routes_elsewhere_override_nothing() -> None:
     two = gateway("gw", http("a", host("a.com")), http("b", host("b.com"))) + gateway("other")
     given = gateway_class() + two + service("s1") + policy("p", allowing("p"), part(GATEWAY, "a"))
