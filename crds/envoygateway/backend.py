@@ -110,7 +110,7 @@ class BackendTLSSettings:
     max_version: Annotated[str | None, Known(*VERSIONS)] = None
     """The highest version of TLS: `1.2` or `1.3`, the default. Lower ones are not served."""
     ciphers: tuple[str, ...] = ()
-    """The ciphers of TLS 1.2, by the names of Envoy. The default is that of the
+    """The ciphers of TLS 1.2, by the names of Envoy or IANA. The default is that of the
     ContourConfiguration."""
     ecdh_curves: tuple[str, ...] = Field(default=(), validation_alias="ecdhCurves")
     """The curves of the key exchange, such as `X25519` and `P-256`."""

@@ -17,7 +17,7 @@ from crds.unserved import unserved
 from dag import backendaddresses, nodes, tables
 from dag.backendaddresses import Located
 from dag.configuration import settings
-from dag.configuration.edges import CIPHERS, CURVES
+from dag.configuration.edges import CURVES
 from dag.engine.view import View, query
 from dag.gateway import certificates, policies, tlsvalues
 from dag.problems import Problem, shared
@@ -138,7 +138,7 @@ def _tls(
         client_certificate=certificate,
         minimum=minimum,
         maximum=maximum,
-        ciphers=(yield from tlsvalues.known(asked.ciphers, CIPHERS, at.at("ciphers"))),
+        ciphers=(yield from tlsvalues.ciphers(asked.ciphers, at.at("ciphers"))),
         curves=(yield from tlsvalues.known(asked.ecdh_curves, CURVES, at.at("ecdhCurves"))),
     )
 

@@ -14,7 +14,7 @@ from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag import nodes
-from dag.configuration.edges import CIPHERS, CURVES
+from dag.configuration.edges import CURVES
 from dag.engine.view import View
 from dag.gateway import tlsvalues
 from dag.gateway.envoypolicies import clientmatches
@@ -71,7 +71,7 @@ def terms(view: View, written: crd.ClientTLS, at: Place) -> Findings[ClientTls]:
     return ClientTls(
         minimum,
         maximum,
-        ciphers=(yield from tlsvalues.known(written.ciphers, CIPHERS, at.at("ciphers"))),
+        ciphers=(yield from tlsvalues.ciphers(written.ciphers, at.at("ciphers"))),
         curves=(yield from tlsvalues.known(written.ecdh_curves, CURVES, at.at("ecdhCurves"))),
         signatures=(
             yield from tlsvalues.known(

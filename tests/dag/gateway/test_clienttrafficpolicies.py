@@ -281,6 +281,8 @@ TERMS = [
     ("maxVersion: '1.2'", {"maximum": "1.2"}),
     ("ciphers: [AES256-SHA], ecdhCurves: [P-256]",
      {"ciphers": ("AES256-SHA",), "curves": ("P-256",)}),
+    ("ciphers: [TLS_RSA_WITH_AES_256_CBC_SHA, AES128-SHA]",
+     {"ciphers": ("AES256-SHA", "AES128-SHA")}),
     ("signatureAlgorithms: [ed25519]", {"signatures": ("ed25519",)}),
     ("alpnProtocols: [http/1.1]", {"http_versions": ("HTTP/1.1",)}),
     ("session: {resumption: {stateless: {}}}", {"resumption": (True, False)}),
