@@ -27,10 +27,15 @@ class Terms:
     """The lists whose items are all kept, those of the patch first. Others are replaced."""
     restated: frozenset[str] = frozenset()
     """The fields that a patch always says: absent from the object around them, they are removed."""
+    members: Mapping[str, Mapping[str, str]] = dataclasses.field(
+        default_factory=dict[str, Mapping[str, str]]
+    )
+    """The objects of which one field is set, as their `type` says: the field of each type. Where a
+    patch names another type, the field of the former one is removed."""
 
     def whole_lists(self) -> "Terms":
         """The same where lists are replaced: a JSON merge patch."""
-        return Terms(restated=self.restated)
+        return Terms(restated=self.restated, members=self.members)
 
 
 def document(found: object) -> Raw:
@@ -60,6 +65,9 @@ def patched(target: Raw, patch: Raw, terms: Terms, at: str = "spec") -> Raw:
     }
     for name, new in patch.items():
         result[name] = _value(result.get(name), new, terms, f"{at}.{name}")
+    for type_, field in terms.members.get(at, {}).items():
+        if type_ != result.get("type") and field not in patch:
+            result.pop(field, None)
     return result
 
 

@@ -30,12 +30,27 @@ from dag.problems.places import Findings, Place
 
 KIND = trafficlimits.KIND
 POLICIES = PolicyKind(KIND, tables.TRAFFIC_POLICIES, ALL_TARGETS)
+_CHECK = "spec.healthCheck.active"
+_PAYLOADS = ("http.requestBody", "http.expectedResponse", "tcp.send", "tcp.receive")
+_MEMBERS = {
+    "spec.loadBalancer": {"ConsistentHash": "consistentHash"},
+    "spec.loadBalancer.consistentHash": {
+        "Header": "header",
+        "Headers": "headers",
+        "Cookie": "cookie",
+        "QueryParams": "queryParams",
+    },
+    _CHECK: {"HTTP": "http", "TCP": "tcp", "GRPC": "grpc"},
+    **{f"{_CHECK}.{it}": {"Text": "text", "Binary": "binary"} for it in _PAYLOADS},
+}
+"""Envoy Gateway 1.9 looks at the field of the type alone."""
 MERGING = Merging(
     POLICIES,
     crd.BackendTrafficPolicySpec,
     Terms(
         keys={"spec.compression": "type", "spec.compressor": "type"},
         joined=frozenset({"spec.rateLimit.global.rules"}),
+        members=_MEMBERS,
     ),
 )
 """Envoy Gateway 1.9 counts by the global limits of both policies, each under its own names."""

@@ -140,6 +140,36 @@ def test_fields_of_a_field_are_merged_and_lists_are_replaced() -> None:
     assert repr(policies(it).error_pages).count("ErrorPage(") == 1
 
 
+@pytest.mark.parametrize("type_", [STRATEGIC, JSON])
+@pytest.mark.parametrize(
+    ("theirs", "own"),
+    [
+        (
+            "loadBalancer: {type: ConsistentHash, consistentHash: {type: SourceIP}}",
+            "loadBalancer: {type: LeastRequest}",
+        ),
+        (
+            "loadBalancer: {type: ConsistentHash,"
+            " consistentHash: {type: Cookie, cookie: {name: a, ttl: 1h}}}",
+            "loadBalancer: {type: ConsistentHash, consistentHash: {type: SourceIP}}",
+        ),
+        (
+            "healthCheck: {active: {type: HTTP, http: {path: /}}}",
+            "healthCheck: {active: {type: TCP, tcp: {send: {type: Text, text: a}}}}",
+        ),
+        (
+            "healthCheck: {active: {type: TCP, tcp: {send: {type: Binary, binary: AAE=}}}}",
+            "healthCheck: {active: {type: TCP, tcp: {send: {type: Text, text: a}}}}",
+        ),
+    ],
+)
+def test_another_type_drops_the_field_of_the_former_one(type_: str, theirs: str, own: str) -> None:
+    alone = world(GIVEN + traffic("own", own))
+    it = world(GIVEN + traffic("own", f"{type_}, {own}") + traffic("gw", theirs, GATEWAY))
+    assert forward(it) == forward(alone)
+    assert told(it, "own", "Accepted", "BackendTrafficPolicy")["gw"].endswith("policy applies")
+
+
 def test_what_the_api_server_fills_in_is_said() -> None:
     it = world(
         GIVEN
