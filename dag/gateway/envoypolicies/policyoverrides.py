@@ -90,9 +90,9 @@ class Overrides:
             scopes = tuple(_scopes(view, ref, section))
             merged = tuple(it._replace(is_merged=True) for it in scopes)
             for at, tell in ((scopes, complaints.overridden), (merged, complaints.merged_into)):
-                number = sum(view.count(self.at, it) for it in at)
-                if number:
-                    names = self._named(view, at, own) if number <= MOST_NAMED else ()
+                is_many = sum(view.count(self.at, it) for it in at) > MOST_NAMED
+                names = () if is_many else self._named(view, at, own)
+                if is_many or names:
                     yield tell(own, target, names)
 
     def _named(self, view: View, scopes: Iterable[Scope], own: Place) -> tuple[str, ...]:

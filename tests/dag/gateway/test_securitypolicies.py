@@ -570,6 +570,12 @@ def test_who_is_for_a_part_that_is_not_there_overrides_nothing_and_is_not_overri
     assert overriders(it, "route") == ""
 
 
+def test_a_policy_for_a_route_and_its_rule_is_not_overridden_by_itself() -> None:
+    it = world(GIVEN + route("r", to("s1", "name: one")))
+    apply(it, policy("both", allowing("a"), ROUTE, part(ROUTE, "one")))
+    assert told(it, "both") == {"gw": ["Accepted"]}
+
+
 def test_policies_of_routes_elsewhere_override_nothing() -> None:
     two = gateway("gw", http("a", host("a.com")), http("b", host("b.com"))) + gateway("other")
     given = gateway_class() + two + service("s1") + policy("p", allowing("p"), part(GATEWAY, "a"))
