@@ -214,7 +214,7 @@ class HTTPUpgrade:
     """A protocol to which requests may switch."""
 
     type: NonEmpty
-    """The protocol. `websocket` is served, no other."""
+    """The protocol, compared without case. `websocket` is served, no other."""
     connect: Annotated[Opaque | None, _LEFT] = None
     """What becomes of requests with the method CONNECT."""
 

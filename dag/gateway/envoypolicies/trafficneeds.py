@@ -25,11 +25,16 @@ def unmet(spec: crd.BackendTrafficPolicySpec, own: Place) -> Iterator[Problem]:
         yield from _of_check(spec.health_check.active, own.at("healthCheck").at("active"))
     if spec.request_buffer is not None:
         for index, it in enumerate(spec.http_upgrade):
-            if it.type == "websocket":
+            if is_websocket(it):
                 why = "requestBuffer has Envoy read each request whole, and a WebSocket has no end"
                 yield no_effect(own.at("httpUpgrade", index), why)
     if spec.compression and spec.compressor:
         yield no_effect(own.at("compression"), "compressor replaces it")
+
+
+def is_websocket(found: crd.HTTPUpgrade) -> bool:
+    """Whether an upgrade is to WebSockets; Envoy compares its type without case."""
+    return found.type.lower() == "websocket"
 
 
 _NOT_STARTED_SLOWLY = ("Random", "ConsistentHash")

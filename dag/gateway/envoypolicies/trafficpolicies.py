@@ -172,7 +172,7 @@ def _traffic(
     compressors = yield from trafficfaults.compressors(spec, own)
     yield from trafficneeds.unmet(spec, own)
     for index, it in enumerate(spec.http_upgrade):
-        if it.type != "websocket":
+        if not trafficneeds.is_websocket(it):
             field = own.at("httpUpgrade", index).at("type")
             yield shared.no_effect(field, f"{it.type[:60]!r} is not served yet")
     try:
@@ -189,7 +189,7 @@ def _traffic(
         timeout=seconds(http.request_timeout) if http is not None else None,
         idle_timeout=seconds(http.stream_idle_timeout) if http is not None else None,
         retry=_retry(spec.retry) if spec.retry is not None else None,
-        websockets=any(it.type == "websocket" for it in spec.http_upgrade),
+        websockets=any(map(trafficneeds.is_websocket, spec.http_upgrade)),
         hash_policies=hashes,
         policies=nodes.Policies(
             local_rate_limit=local,

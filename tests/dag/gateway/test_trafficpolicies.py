@@ -845,6 +845,7 @@ MET = [
     "loadBalancer: {type: LeastRequest}, connection: {preconnect: {perEndpointPercent: 200}}",
     "retry: {perRetry: {backOff: {baseInterval: 1s, maxInterval: 1s}}}",
     "http2: {connectionKeepalive: {idleInterval: 2s}}",
+    "httpUpgrade: [{type: WebSocket}]",
     "healthCheck: {active: {type: HTTP, http: {path: /, method: Put,"
     " requestBody: {type: Text, text: a}}}}",
 ]
