@@ -119,6 +119,22 @@ def _merge_patch(target: Any, patch: Any) -> Any:
     return result
 
 
+_MEMBERS = {
+    "binary", "consistentHash", "cookie", "grpc", "header", "headers", "http", "queryParams", "tcp",
+    "text",
+}  # fmt: skip
+"""Fields that are each for one type of the object that holds them."""
+
+
+def _of_its_types(document: Any) -> Any:
+    """A document without the fields of other types than the one that an object names."""
+    if not isinstance(document, dict):
+        return document
+    named = document.get("type", "").lower()
+    others = {it for it in _MEMBERS if named and it.lower() != named}
+    return {name: _of_its_types(it) for name, it in document.items() if name not in others}
+
+
 PAIRS = 255
 MAKERS = {"SecurityPolicy": securitypolicies.FIELDS, "BackendTrafficPolicy": trafficpolicies.FIELDS}
 
@@ -140,6 +156,8 @@ def test_two_policies_mean_what_one_means_that_says_the_merged_document(kind: st
             for _ in range(2)
         )  # fmt: skip
         document = _merge_patch(_filled(theirs), _saying(_filled(own)))
+        for name in {"loadBalancer", "healthCheck"} & document.keys():
+            document[name] = _of_its_types(document[name])
         if "authorization" in own and "defaultAction" not in own["authorization"]:
             document["authorization"].pop("defaultAction", None)
         _write(pair, kind, "own", ("HTTPRoute", "r0"), {"mergeType": "JSONMerge", **own})
