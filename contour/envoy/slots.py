@@ -46,6 +46,7 @@ from contour.envoy.guards import (
     logins,
     places,
     ratelimits,
+    recording,
     sessions,
     tokens,
 )
@@ -173,8 +174,8 @@ SLOTS = (
     Slot(frames.KEPT, _always(places.installed()), _is_told),
     Slot(frames.RESTORED, _always(frames.restored()), _is_told),
     *(Slot(name, _always(authorization.installed(name)), _is_told) for name in authorization.NAMES),
-    Slot(frames.NOTED, _always(frames.noted()), _is_told),
-    Slot(access.NOTED, _always(access.noted()), _is_told),
+    Slot(frames.NOTED, _always(recording.nothing()), _is_told),
+    Slot(access.NOTED, _always(recording.nothing()), _is_told),
     Slot(access.NAME, _always(access.installed()), _is_told),
     Slot(ratelimits.GLOBAL, _rate_limits, _has_descriptors),
     Slot(ratelimits.FILTERS, _filter_limits, _is_told),

@@ -18,7 +18,7 @@ from envoy.extensions.filters.http.rbac.v3 import rbac_pb2 as pb
 from envoy.type.matcher.v3 import value_pb2
 
 from contour.envoy import matches
-from contour.envoy.guards import addresses, tokens
+from contour.envoy.guards import addresses, recording, tokens
 from dag import nodes
 from dag.values import regexes
 
@@ -52,19 +52,11 @@ def off() -> pb.RBACPerRoute:
     return pb.RBACPerRoute()
 
 
-def noted() -> noting_pb.Config:
-    """Records nothing unless a route configures it."""
-    return noting_pb.Config()
-
-
 def notes(node: nodes.Access) -> noting_pb.Config | None:
     """The headers that are compared as a whole; None if none is."""
     result = noting_pb.Config()
     for name in dict.fromkeys(_compared_as_a_whole(node)):
-        noting = result.request_rules.add(header=name).on_header_present
-        noting.metadata_namespace, noting.key = _PLACE, name
-        noting.regex_value_rewrite.pattern.regex = "^"
-        noting.regex_value_rewrite.substitution = _MARK
+        result.request_rules.append(recording.rule(name, _PLACE, name, "^", _MARK))
     return result if result.request_rules else None
 
 

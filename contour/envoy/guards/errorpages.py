@@ -11,7 +11,6 @@ after the pages in the place.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from cel.expr import syntax_pb2
 from envoy.config.core.v3 import base_pb2
 from envoy.extensions.filters.http.custom_response.v3 import custom_response_pb2 as pb
 from envoy.extensions.filters.http.header_to_metadata.v3 import header_to_metadata_pb2 as noting_pb
@@ -20,11 +19,11 @@ from envoy.extensions.http.custom_response.local_response_policy.v3 import (
 )
 from envoy.type.matcher.v3 import http_inputs_pb2, status_code_input_pb2
 from google.protobuf.message import Message
-from xds.type.matcher.v3 import cel_pb2, matcher_pb2, regex_pb2
-from xds.type.matcher.v3 import http_inputs_pb2 as attributes_pb2
+from xds.type.matcher.v3 import matcher_pb2, regex_pb2
 
 from contour.envoy import encoding, headers
-from contour.envoy.guards import places
+from contour.envoy.guards import attributes, places, recording, replacing
+from contour.envoy.guards.attributes import Predicate
 from dag import nodes
 
 NAME = "contour.error_pages"
@@ -52,11 +51,7 @@ _REQUESTED = {
 }
 """What of a request is recorded: the header, and an expression for what is taken from its end."""
 
-_FILTER = "envoy.filters.http.custom_response"
-_NOTING = "envoy.filters.http.header_to_metadata"
 _POLICY = "envoy.extensions.http.custom_response.local_response_policy"
-
-Predicate = matcher_pb2.Matcher.MatcherList.Predicate
 
 
 def policy(pages: Sequence[nodes.ErrorPage]) -> Message:
@@ -65,7 +60,7 @@ def policy(pages: Sequence[nodes.ErrorPage]) -> Message:
     found = result.custom_response_matcher.matcher_list.matchers
     for page in pages:
         _write_page(found.add(), page)
-    return places.filled_with([(_FILTER, result), (_NOTING, _noting(pages))])
+    return places.filled_with([(replacing.FILTER, result), (recording.FILTER, _noting(pages))])
 
 
 def _repeats(page: nodes.ErrorPage) -> bool:
@@ -126,21 +121,9 @@ def _write_expression(target: Predicate, expression: str) -> None:
 
 def _answered_by(*, is_backend: bool) -> Predicate:
     """`response.code_details == "via_upstream"`, or its contrary."""
-    result = _of("cel_data_input", attributes_pb2.HttpAttributesCelMatchInput())
-    expression = syntax_pb2.Expr(id=1)
-    call = expression.call_expr
-    call.function = "_==_" if is_backend else "_!=_"
-    details = call.args.add(id=2).select_expr
-    details.field = "code_details"
-    details.operand.id = 3
-    details.operand.ident_expr.name = "response"
-    call.args.add(id=4).const_expr.string_value = "via_upstream"
-    wanted = cel_pb2.CelMatcher()
-    wanted.expr_match.cel_expr_parsed.expr.CopyFrom(expression)
-    custom = result.single_predicate.custom_match
-    custom.name = "envoy.matching.matchers.cel_matcher"
-    custom.typed_config.CopyFrom(encoding.packed(wanted))
-    return result
+    details, wanted = attributes.field("response", "code_details"), attributes.text("via_upstream")
+    compared = attributes.equals if is_backend else attributes.differs
+    return attributes.condition(compared(details, wanted))
 
 
 def _response(page: nodes.ErrorPage) -> local_pb.LocalResponsePolicy:
@@ -165,13 +148,9 @@ def _noting(pages: Sequence[nodes.ErrorPage]) -> noting_pb.Config:
     """Records the headers of answers that pages may keep, and what of requests they repeat."""
     result = noting_pb.Config()
     for part, (header, end) in _REQUESTED.items() if any(map(_repeats, pages)) else ():
-        noted = result.request_rules.add(header=header).on_header_present
-        noted.metadata_namespace, noted.key = nodes.REQUESTED, part
-        if end:
-            noted.regex_value_rewrite.pattern.regex = end
+        result.request_rules.append(recording.rule(header, nodes.REQUESTED, part, end))
     for name in dict.fromkeys(name for it in pages for name in _kept(it)):
-        rule = result.response_rules.add(header=name).on_header_present
-        rule.metadata_namespace, rule.key = nodes.REQUESTED, name
+        result.response_rules.append(recording.rule(name, nodes.REQUESTED, name))
     return result
 
 

@@ -17,7 +17,7 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import Message
 
 from contour.envoy import encoding, matches, names
-from contour.envoy.guards import places, replacing
+from contour.envoy.guards import attributes, places, replacing
 from contour.xds import wire
 from crds.fields import SameSite
 from crds.meta import ObjectRef
@@ -94,7 +94,7 @@ def checked() -> Message:
     """For logins whose tokens are not encrypted: Envoy writes them into cookies as the provider
     sent them. With a line break in one, the provider, which may be a tenant's, could forge the next
     response on the connection (RFC 9112, section 6.3); clients get 502 then."""
-    condition = replacing.Predicate()
+    condition = attributes.Predicate()
     found = condition.single_predicate
     found.input.name = "envoy.matching.inputs.response_headers"
     cookies = http_inputs_pb2.HttpResponseHeaderMatchInput(header_name="set-cookie")

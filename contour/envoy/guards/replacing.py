@@ -6,13 +6,11 @@ it make of a response, and Envoy's own answers, too.
 
 from envoy.extensions.filters.http.custom_response.v3 import custom_response_pb2 as pb
 from envoy.extensions.http.custom_response.local_response_policy.v3 import local_response_policy_pb2
-from xds.type.matcher.v3 import matcher_pb2
 
 from contour.envoy import encoding
+from contour.envoy.guards.attributes import Predicate
 
 FILTER = "envoy.filters.http.custom_response"
-
-Predicate = matcher_pb2.Matcher.MatcherList.Predicate
 
 
 def where(condition: Predicate, status: int) -> pb.CustomResponse:
