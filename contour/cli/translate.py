@@ -132,11 +132,9 @@ def _refuse_without_effect(how: Mapping[str, object]) -> None:
     """Raises UsageError for an option that does not concern what is printed."""
     if how["format_"] == "table" and how["to"] != "routes":
         raise click.UsageError("-o table is for `--to routes`")
-    for it in click.get_current_context().command.params:
-        concerned = _ONLY_WITH.get(it.name or "", (how["to"],))
-        if how["to"] not in concerned and how[it.name] not in (None, (), False):
-            named = " and ".join(f"`--to {to}`" for to in concerned)
-            raise click.UsageError(f"{it.opts[-1]} is for {named}")
+    for name, concerned in _ONLY_WITH.items():
+        if how["to"] not in concerned:
+            options.refuse((name,), "is for " + " and ".join(f"`--to {it}`" for it in concerned))
     if how["host"] is not None and how["types"] not in ((), ("route",)):
         raise click.UsageError("--host prints virtual hosts alone: of -t, it goes with `route`")
 
