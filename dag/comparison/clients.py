@@ -115,7 +115,7 @@ def _settings(found: nodes.ClientSettings | None) -> dict[str, object]:
 
 
 def _policies(before: World, after: World, key: nodes.ListenerKey) -> tuple[ObjectRef, ...]:
-    found = (it.answer(clientports.holding, key) for it in (before, after))
+    found = (it.answer(clientports.port_policy, key) for it in (before, after))
     held = {it.policy for it in found if it is not None and it.policy is not None}
     return tuple(ObjectRef(clienttls.KIND, *it) for it in sorted(held))
 

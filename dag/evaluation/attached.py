@@ -48,10 +48,10 @@ def of_route(world: World, key: nodes.HostKey, route: nodes.Route, trace: Trace)
     if owner is None or route.origin.kind not in _OF_REQUESTS:
         return
     for kind in _OF_ROUTES:
-        holding = [it.key for it in route.attached if it.kind == kind.name]
+        effective = [it.key for it in route.attached if it.kind == kind.name]
         own = _levels(world, kind, route.origin, dict.fromkeys((route.section, "")))
         levels = [*own, *_of_listener(world, kind, owner)]
-        _note_overridden(kind.name, levels, holding, "route", trace)
+        _note_overridden(kind.name, levels, effective, "route", trace)
     if isinstance(route.action, nodes.Forward):
         clusters = [it.cluster for it in route.action.backends]
         for port in _ports_with_tls(clusters):
@@ -71,11 +71,11 @@ def of_stream(world: World, key: nodes.HostKey, stream: nodes.Stream, trace: Tra
     if route is not None:
         trace.note("route", "passed", "takes every connection", route)
     for kind in _OF_ROUTES:
-        holding, levels = _of_stream(world, kind, route, owner)
-        for it in holding:
+        effective, levels = _of_stream(world, kind, route, owner)
+        for it in effective:
             ref = ObjectRef(kind.name, *it)
             trace.note("route", "noted", f"{ref} applies to the route", ref)
-        _note_overridden(kind.name, levels, holding, "route", trace)
+        _note_overridden(kind.name, levels, effective, "route", trace)
     for port in _ports_with_tls(it.cluster for it in stream.shares):
         _note_tls(world, port, trace)
 
@@ -98,8 +98,8 @@ def of_listener(world: World, key: nodes.HostKey, trace: Trace) -> None:
 
 
 def _is_closed(world: World, owner: ServedListener) -> bool:
-    placed = world.answer(clientports.placed, owner.section.holder) or frozenset()
-    return any(it.is_closed and it.section == owner.section for it in placed)
+    found = world.answer(clientports.listener_policies, owner.section.holder) or frozenset()
+    return any(it.is_closed and it.section == owner.section for it in found)
 
 
 def _note_shared(world: World, owner: ServedListener, own: NamespacedName, trace: Trace) -> None:
@@ -107,13 +107,13 @@ def _note_shared(world: World, owner: ServedListener, own: NamespacedName, trace
     says something of that and does not hold."""
     at = nodes.ListenerKey(owner.host.fleet, owner.host.listener)
     meant = world.answer(clientpolicies.EFFECTS.meaning, own)
-    holding = world.answer(clientports.holding, at)
-    if meant is None or holding is None or holding.policy == own:
+    effective = world.answer(clientports.port_policy, at)
+    if meant is None or effective is None or effective.policy == own:
         return
     if not clientports.says_of_port(meant.effect, is_plain=owner.protocol == "HTTP"):
         return
     ref = ObjectRef(clientpolicies.POLICIES.name, *own)
-    why = clientports.why_not(holding)
+    why = clientports.why_not(effective)
     words = f"{ref} does not hold for what all hosts of port {owner.port} share: {why}"
     trace.note("listener", "noted", words, ref)
 
@@ -161,10 +161,10 @@ def _of_stream(
     if kind is securitypolicies.POLICIES:
         is_named = bool(_levels(world, kind, owner.section.holder, (owner.section.name,)))
         wider = wider if is_named else _guarding(world, wider)
-    holding = [level[0].key for level in (own or wider)[:1]]
-    if own and wider and _is_merging(world, kind, holding[0]):
-        holding.append(wider[0][0].key)
-    return holding, [*own, *wider]
+    effective = [level[0].key for level in (own or wider)[:1]]
+    if own and wider and _is_merging(world, kind, effective[0]):
+        effective.append(wider[0][0].key)
+    return effective, [*own, *wider]
 
 
 def _is_merging(world: World, kind: PolicyKind, policy: NamespacedName) -> bool:
@@ -175,20 +175,20 @@ def _is_merging(world: World, kind: PolicyKind, policy: NamespacedName) -> bool:
 
 
 def _note_overridden(
-    kind: str, levels: list[Level], holding: Sequence[NamespacedName], topic: Topic, trace: Trace
+    kind: str, levels: list[Level], effective: Sequence[NamespacedName], topic: Topic, trace: Trace
 ) -> None:
     """Tells of the policies for a target, or for what it belongs to, that others override."""
-    if not holding:
+    if not effective:
         return
-    told = set(holding)
+    told = set(effective)
     for level in levels:
         first = level[0].key
-        is_held = first in holding
+        is_effective = first in effective
         for it in level:
             if it.key not in told:
                 told.add(it.key)
-                by = ObjectRef(kind, *(first if is_held else holding[0]))
-                why = "is older" if is_held else "is for a nearer target"
+                by = ObjectRef(kind, *(first if is_effective else effective[0]))
+                why = "is older" if is_effective else "is for a nearer target"
                 ref = ObjectRef(kind, *it.key)
                 words = f"{ref} is overridden by {by}, which {why}"
                 trace.note(topic, "noted", words, ref)

@@ -42,7 +42,7 @@ class SecurePort(NamedTuple):
     """Its listener without a host name; None: one that has a name."""
 
 
-class Placed(NamedTuple):
+class ListenerPolicy(NamedTuple):
     """A listener of a Gateway or ListenerSet on a port, and its policy."""
 
     port: Port
@@ -57,12 +57,12 @@ class Placed(NamedTuple):
 
 
 @query
-def placed(view: View, holder: ObjectRef) -> frozenset[Placed]:
+def listener_policies(view: View, holder: ObjectRef) -> frozenset[ListenerPolicy]:
     """The ports and the policies of the listeners of a Gateway or ListenerSet."""
-    return frozenset(_placed(view, it) for it in view.ask(servedlisteners.served, holder))
+    return frozenset(_listener_policy(view, it) for it in view.ask(servedlisteners.served, holder))
 
 
-def _placed(view: View, it: servedlisteners.ServedListener) -> Placed:
+def _listener_policy(view: View, it: servedlisteners.ServedListener) -> ListenerPolicy:
     found = policytargets.of_listener(view, clientpolicies.POLICIES, *it.section, it.gateway)
     effect = (
         clientpolicies.EFFECTS.of(view, found) if found is not None else clientpolicies.Effect()
@@ -70,7 +70,7 @@ def _placed(view: View, it: servedlisteners.ServedListener) -> Placed:
     is_asked_twice = it.clients is not None and effect.tls.clients is not None
     port = Port(nodes.ListenerKey(it.host.fleet, it.host.listener), it.port, it.protocol == "HTTP")
     unnamed = it.section if it.host.host == hostnames.EVERY else None
-    return Placed(
+    return ListenerPolicy(
         port,
         it.section,
         SecurePort(port, unnamed) if it.protocol == "HTTPS" else None,
@@ -85,7 +85,7 @@ def _senior(view: View, policy: NamespacedName | None) -> Senior | None:
     return senior(found.metadata) if found is not None else None
 
 
-class Holding(NamedTuple):
+class PortPolicy(NamedTuple):
     """The policy that decides over a port."""
 
     policy: NamespacedName | None
@@ -94,17 +94,17 @@ class Holding(NamedTuple):
 
 
 @query
-def holding(view: View, key: nodes.ListenerKey) -> Holding:
+def port_policy(view: View, key: nodes.ListenerKey) -> PortPolicy:
     """Which policy holds for what all hosts of a port share."""
     found = view.bucket(ON_PORT, key)
     policies = [it for it in found if it is not None]
     if not policies:
-        return Holding(None)
+        return PortPolicy(None)
     if len(policies) < len(found):
-        return Holding(None, "other listeners of Gateways there are not under a policy")
+        return PortPolicy(None, "other listeners of Gateways there are not under a policy")
     if view.ask(entrypoints.has_classic_hosts, key):
-        return Holding(None, "hosts of HTTPProxies or Ingresses are served there, too")
-    return Holding(min(policies).key)
+        return PortPolicy(None, "hosts of HTTPProxies or Ingresses are served there, too")
+    return PortPolicy(min(policies).key)
 
 
 def options(sockets: nodes.Sockets) -> tuple[object, ...]:
@@ -139,7 +139,7 @@ def _waits(view: View, key: nodes.ListenerKey, sockets: nodes.Sockets) -> bool:
 @query
 def wanted(view: View, key: nodes.ListenerKey) -> nodes.ClientSettings | None:
     """What the policy of a port asks for all of its hosts; None for the defaults."""
-    found = view.ask(holding, key).policy
+    found = view.ask(port_policy, key).policy
     if found is None:
         return None
     effect = clientpolicies.EFFECTS.of(view, found)
@@ -180,7 +180,7 @@ def _asked_twice(
 def _waiting(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
     """Says so if the sockets of a port cannot have the options that are asked for."""
     ports = (it.key for it in _ports(view, key))
-    mine = (it for it in ports if view.ask(holding, it).policy == key)
+    mine = (it for it in ports if view.ask(port_policy, it).policy == key)
     if any(_waits(view, it, effect.sockets) for it in mine):
         own = complaints.attached(clienttls.KIND, key)
         text = "tcpKeepalive and connection.socketBufferLimit take effect at the next start"
@@ -194,7 +194,9 @@ def _without_http3(
     if not effect.sockets.http3:
         return
     at = complaints.attached(clienttls.KIND, key).at("http3")
-    mine = [it for it in view.bucket(SECURE, key) if view.ask(holding, it.port.key).policy == key]
+    mine = [
+        it for it in view.bucket(SECURE, key) if view.ask(port_policy, it.port.key).policy == key
+    ]
     if mine and reads_proxy_protocol(view.ask(configured.settings, ()).edge, effect.sockets):
         text = "connections of its ports begin with the PROXY protocol"
         yield shared.no_effect(at, text)
@@ -215,10 +217,10 @@ def _shared(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> I
     """The ports on which a policy does not hold, although it has settings for them."""
     everywhere = sorted(_ports(view, key))
     wanted = [it for it in everywhere if says_of_port(effect, is_plain=it.is_plain)]
-    lost = [it for it in wanted if view.ask(holding, it.key).policy != key]
+    lost = [it for it in wanted if view.ask(port_policy, it.key).policy != key]
     is_lost = len(lost) == len(everywhere) and all(it.is_plain for it in everywhere)
     for it in lost:
-        why = why_not(view.ask(holding, it.key))
+        why = why_not(view.ask(port_policy, it.key))
         own = complaints.attached(clienttls.KIND, key)
         yield complaints.port_is_shared(own, str(it.number), why, is_error=is_lost)
 
@@ -229,7 +231,7 @@ def says_of_port(effect: clientpolicies.Effect, *, is_plain: bool) -> bool:
     return reads or effect.sockets != nodes.Sockets()
 
 
-def why_not(found: Holding) -> str:
+def why_not(found: PortPolicy) -> str:
     """Why a policy does not hold on a port: another one does, or none."""
     return found.why_not or f"the older {clienttls.KIND} {found.policy} holds there"
 
@@ -247,45 +249,53 @@ def _ports(view: View, policy: NamespacedName) -> frozenset[Port]:
 
 
 def _on_port(
-    _: ObjectRef, found: frozenset[Placed]
+    _: ObjectRef, found: frozenset[ListenerPolicy]
 ) -> Iterator[tuple[nodes.ListenerKey, Senior | None]]:
     return ((it.port.key, it.senior) for it in found)
 
 
-def _of_policy(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, Port]]:
+def _of_policy(
+    _: ObjectRef, found: frozenset[ListenerPolicy]
+) -> Iterator[tuple[NamespacedName, Port]]:
     return ((it.senior.key, it.port) for it in found if it.senior is not None)
 
 
-def _closed(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[Section, None]]:
+def _closed(_: ObjectRef, found: frozenset[ListenerPolicy]) -> Iterator[tuple[Section, None]]:
     return ((it.section, None) for it in found if it.is_closed)
 
 
-def _asked(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, Section]]:
+def _asked(
+    _: ObjectRef, found: frozenset[ListenerPolicy]
+) -> Iterator[tuple[NamespacedName, Section]]:
     twice = (it for it in found if it.is_asked_twice and it.senior is not None)
     return ((it.senior.key, it.section) for it in twice if it.senior is not None)
 
 
-def _secured(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, SecurePort]]:
+def _secured(
+    _: ObjectRef, found: frozenset[ListenerPolicy]
+) -> Iterator[tuple[NamespacedName, SecurePort]]:
     for it in found:
         if it.senior is not None and it.secure is not None:
             yield it.senior.key, it.secure
 
 
 ON_PORT: Index[nodes.ListenerKey, Senior | None] = Index(
-    "policies of clients on a port", placed, _on_port
+    "policies of clients on a port", listener_policies, _on_port
 )
-OF_POLICY: Index[NamespacedName, Port] = Index("ports of ClientTrafficPolicies", placed, _of_policy)
-CLOSED: Index[Section, None] = Index("listeners closed by their policy", placed, _closed)
+OF_POLICY: Index[NamespacedName, Port] = Index(
+    "ports of ClientTrafficPolicies", listener_policies, _of_policy
+)
+CLOSED: Index[Section, None] = Index("listeners closed by their policy", listener_policies, _closed)
 SECURE: Index[NamespacedName, SecurePort] = Index(
-    "HTTPS ports of ClientTrafficPolicies", placed, _secured
+    "HTTPS ports of ClientTrafficPolicies", listener_policies, _secured
 )
 ASKED_TWICE: Index[NamespacedName, Section] = Index(
-    "ClientTrafficPolicies beside Gateways that check clients", placed, _asked
+    "ClientTrafficPolicies beside Gateways that check clients", listener_policies, _asked
 )
 
 INDEXES = (ON_PORT, OF_POLICY, CLOSED, SECURE, ASKED_TWICE)
 KEPT = (
-    Kept(placed, tables.GATEWAYS, listenersets.gateway_ref),
-    Kept(placed, tables.LISTENER_SETS, listenersets.ref),
+    Kept(listener_policies, tables.GATEWAYS, listenersets.gateway_ref),
+    Kept(listener_policies, tables.LISTENER_SETS, listenersets.ref),
 )
-"""`holding` is not kept here: it depends on the hosts of all APIs, which are settled later."""
+"""`port_policy` is not kept here: it depends on the hosts of all APIs, which are settled later."""
