@@ -213,12 +213,13 @@ def _cors(given: Given) -> Piece:
     origins = list(_listed(given.value("cors-allow-origin") or "*"))
     credentials = given.is_on("cors-allow-credentials", usual=True)
     told = {"enable-cors": _ANY_ORIGIN} if credentials and "*" in origins else {}
+    age = given.number("cors-max-age")
     policy: dict[str, object] = {
         "allowOrigin": [_origin(it) for it in origins],
         "allowMethods": list(_listed(given.value("cors-allow-methods") or _METHODS)),
         "allowHeaders": list(_listed(given.value("cors-allow-headers") or _HEADERS)),
         "allowCredentials": credentials and "*" not in origins,
-        "maxAge": f"{given.number('cors-max-age') or 1_728_000}s",
+        "maxAge": f"{1_728_000 if age is None else age}s",
     }
     exposed = list(_listed(given.value("cors-expose-headers")))
     policy |= {"exposeHeaders": exposed} if exposed else {}

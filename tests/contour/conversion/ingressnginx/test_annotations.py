@@ -102,6 +102,16 @@ def at(document: Any, path: str) -> Any:
             True,
         ),
         (
+            {"enable-cors": "true", "cors-allow-origin": "https://a.com", "cors-max-age": "0"},
+            "virtualhost.corsPolicy.maxAge",
+            "0s",
+        ),
+        (
+            {"enable-cors": "true", "cors-allow-origin": "https://a.com"},
+            "virtualhost.corsPolicy.maxAge",
+            "1728000s",
+        ),
+        (
             {
                 "enable-cors": "true",
                 "cors-allow-origin": "https://a.com",
