@@ -34,7 +34,7 @@ class Aging:
         self._write = write
         self._now = now
         self._known: dict[Held, Validity] = {}
-        self._told: dict[Held, Phase] = {}
+        self._reported: dict[Held, Phase] = {}
         self._due: list[tuple[datetime, Held]] = []
         self._scheduled: set[tuple[datetime, Held]] = set()
 
@@ -43,11 +43,11 @@ class Aging:
         the phase to report changed."""
         if found is None:
             self._known.pop(held, None)
-            return self._tell(held, None)
+            return self._report(held, None)
         self._known[held] = found
-        return self._look(held, found, self._now())
+        return self._check(held, found, self._now())
 
-    def turn(self) -> bool:
+    def update(self) -> bool:
         """Writes the phases that have changed by now. Returns whether there were any."""
         now, changed = self._now(), False
         while self._due and self._due[0][0] <= now:
@@ -55,29 +55,29 @@ class Aging:
             self._scheduled.discard(entry)
             found = self._known.get(held)
             if found is not None and moment in found.moments:
-                changed |= self._look(held, found, now)
+                changed |= self._check(held, found, now)
         return changed
 
     @property
     def pause(self) -> float:
-        """Seconds until the next look."""
+        """Seconds until the next check."""
         if not self._due:
             return LONGEST_SLEEP
         return min(max((self._due[0][0] - self._now()).total_seconds(), 0.0), LONGEST_SLEEP)
 
-    def _look(self, held: Held, found: Validity, now: datetime) -> bool:
+    def _check(self, held: Held, found: Validity, now: datetime) -> bool:
         moment = found.changes(now)
         if moment is not None and (moment, held) not in self._scheduled:
             self._scheduled.add((moment, held))
             heapq.heappush(self._due, (moment, held))
-        return self._tell(held, found.phase(now))
+        return self._report(held, found.phase(now))
 
-    def _tell(self, held: Held, phase: Phase | None) -> bool:
-        if self._told.get(held) == phase:
+    def _report(self, held: Held, phase: Phase | None) -> bool:
+        if self._reported.get(held) == phase:
             return False
         if phase is None:
-            del self._told[held]
+            del self._reported[held]
         else:
-            self._told[held] = phase
+            self._reported[held] = phase
         self._write(held, phase)
         return True

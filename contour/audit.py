@@ -18,7 +18,7 @@ MOST = 200
 """Lines that are written for changes at the same time."""
 
 
-class Turned(NamedTuple):
+class CrossingsChange(NamedTuple):
     """A change of what an object uses of other namespaces."""
 
     who: ObjectRef
@@ -26,12 +26,12 @@ class Turned(NamedTuple):
     new: tuple[Crossing, ...]
 
 
-def tell(turned: Iterable[Turned]) -> None:
+def log_changes(changes: Iterable[CrossingsChange]) -> None:
     """Writes the lines."""
     lines = [
         ("uses" if is_new else "no longer uses", it.who, crossing)
-        for it in turned
-        for is_new, crossings in ((False, _gone(it)), (True, _come(it)))
+        for it in changes
+        for is_new, crossings in ((False, _ended(it)), (True, _begun(it)))
         for crossing in crossings
     ]
     for verb, who, it in lines[:MOST]:
@@ -45,11 +45,11 @@ def tell(turned: Iterable[Turned]) -> None:
         )
 
 
-def _gone(it: Turned) -> list[Crossing]:
+def _ended(it: CrossingsChange) -> list[Crossing]:
     """A use that other objects permit now has not ended."""
     new = {(found.field, found.target) for found in it.new}
     return [found for found in it.old if (found.field, found.target) not in new]
 
 
-def _come(it: Turned) -> list[Crossing]:
+def _begun(it: CrossingsChange) -> list[Crossing]:
     return [found for found in it.new if found not in it.old]

@@ -7,11 +7,11 @@ this package is one of these steps, and none of them knows another.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 
 from contour import aging, intake, routingmode
-from contour.audit import Turned
+from contour.audit import CrossingsChange
 from contour.complaints import Complaint
 from contour.envoy import outputs
 from contour.envoyreports import FleetReports, PublishedState, RefusedObjects
@@ -57,7 +57,7 @@ Notify = Callable[[Collection[ObjectRef]], None]
 OnFleetsChanged = Callable[[], None]
 """Is called when the set of wanted fleets, or one of them, has changed."""
 
-Note = Callable[[Collection[Turned]], None]
+Audit = Callable[[Collection[CrossingsChange]], None]
 """Takes the references across namespaces that have changed."""
 
 OnKeySet = Callable[[keysets.Source, keysets.Wanted | None], bool]
@@ -66,7 +66,7 @@ OnKeySet = Callable[[keysets.Source, keysets.Wanted | None], bool]
 _PORTION = 500
 """Parts that are published at a time while nobody is served."""
 
-_STATUS_KINDS = {query: kind for kind, query in plan.TOLD.items()}
+_STATUS_KINDS = {query: kind for kind, query in plan.WITH_SERVICES.items()}
 _CROSSING_KINDS = {query: kind for kind, query in plan.CROSSINGS.items()}
 
 
@@ -110,7 +110,7 @@ class Controller:
         self._publish = publish or _ignored
         self._notify = notify or _ignored
         self._on_fleets_changed = on_fleets_changed or _ignored
-        self.audit: Note = _ignored
+        self.audit: Audit = _ignored
         self.check: Callable[[], None] = _ignored
         """Is called between the steps of a batch; if it raises, nothing more is published."""
         self.on_key_set: OnKeySet = _not_fetched
@@ -121,11 +121,11 @@ class Controller:
         self._concerned: set[ObjectRef] = set()
         self._has_written = self._is_taking = self._is_owed = False
 
-    def bind(self, host_ports: ports.HostPorts) -> None:
+    def use_host_ports(self, host_ports: ports.HostPorts) -> None:
         """Serves on one machine, with these ports instead of those of a pod."""
         self.engine.write(tables.HOST_PORTS, (), host_ports)
 
-    def lead(self, backends: Mapping[NamespacedName, tuple[nodes.Endpoint, ...]]) -> None:
+    def use_local_backends(self, backends: localbackends.Backends) -> None:
         """Routes requests for these Services to addresses of this machine."""
         for service, addresses_ in backends.items():
             self.engine.write(localbackends.NAMED, service, addresses_)
@@ -134,7 +134,7 @@ class Controller:
         """Serves no Envoy; statuses say that acceptance is assumed."""
         self.engine.write(tables.ACCEPTANCE_ASSUMED, (), True)
 
-    def name(self, controller_name: str) -> None:
+    def set_controller_name(self, controller_name: str) -> None:
         """Sets the controller name of the served GatewayClasses; overrides the configuration."""
         self.engine.write(tables.CONTROLLER_NAMES, (), controller_name)
 
@@ -317,7 +317,7 @@ class Controller:
     def _settling(self, portion: int | None = None) -> Iterator[None]:
         parts: defaultdict[str, list[resources.Change]] = defaultdict(list)
         refits = False
-        turned: list[Turned] = []
+        crossings: list[CrossingsChange] = []
         if self._waiting is None:
             routingmode.fix(self.engine)
         for change in self._settled():
@@ -327,7 +327,7 @@ class Controller:
             self._note(change)
             if (kind := _CROSSING_KINDS.get(change.query)) is not None:
                 who = ObjectRef(kind, *change.key)
-                turned.append(Turned(who, change.old or (), change.new or ()))
+                crossings.append(CrossingsChange(who, change.old or (), change.new or ()))
             refits = refits or change.query in plan.MADE
             for fleet, part in outputs.changes(change):
                 parts[fleet].append(part)
@@ -338,8 +338,8 @@ class Controller:
         self.envoy_configs.publish()
         if refits:
             self._on_fleets_changed()
-        if turned:
-            self.audit(turned)
+        if crossings:
+            self.audit(crossings)
 
     def _published(
         self, fleet: str, changed: list[resources.Change], portion: int
@@ -368,11 +368,11 @@ class Controller:
         """Updates the validity of certificates as time passes, until it is cancelled."""
         while True:
             await asyncio.sleep(self._aging.pause)
-            self.look_at_the_clock()
+            self.update_validity()
 
-    def look_at_the_clock(self) -> None:
+    def update_validity(self) -> None:
         """Updates the validity of certificates to the present time."""
-        if self._aging.turn():
+        if self._aging.update():
             self.settle()
 
     def _note(self, change: Change) -> None:

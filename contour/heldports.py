@@ -20,7 +20,7 @@ class HeldPorts:
         self._engine = engine
         self._held: dict[ports.HostPort, int] = {}
         self._shared: dict[nodes.ListenerKey, tuple[bool, int]] = {}  # of the shared fleet
-        self._turned: dict[str, tuple[ports.HostPort, ...]] = {}
+        self._changed: dict[str, tuple[ports.HostPort, ...]] = {}
 
     def note(self, change: Change) -> bool:
         """Takes a changed answer of the graph. Returns whether there are rows to write."""
@@ -28,7 +28,7 @@ class HeldPorts:
             self._share(change.key, change.new)
         if change.query is not listeners.host_ports:
             return False
-        self._turned[change.key] = change.new or ()
+        self._changed[change.key] = change.new or ()
         return True
 
     def _share(self, key: nodes.ListenerKey, found: nodes.Listener | None) -> None:
@@ -39,9 +39,9 @@ class HeldPorts:
     def flush(self) -> None:
         """Writes the changed rows; ports that are no longer needed are freed before new ones are
         chosen."""
-        turned, self._turned = self._turned, {}
-        wanted = {it for fleet in turned.values() for it in fleet}
-        for it in [it for it in self._held if it.fleet in turned and it not in wanted]:
+        changed, self._changed = self._changed, {}
+        wanted = {it for fleet in changed.values() for it in fleet}
+        for it in [it for it in self._held if it.fleet in changed and it not in wanted]:
             del self._held[it]
             self._engine.write(ports.HELD, it, None)
         for it in sorted(wanted - self._held.keys()):

@@ -79,7 +79,7 @@ class LocalEnvoys:
         self._started: dict[str, tuple[OwnBootstrap | None, localbootstrap.Start]] = {}
         """The bootstrap that was asked for when the Envoy of a Gateway started, and the one it
         got."""
-        self._turned = asyncio.Event()
+        self._changed = asyncio.Event()
         self._lives: dict[str, asyncio.Task[None]] = {}
         self._ending: set[str] = set()
         self._live: set[str] = set()
@@ -111,12 +111,12 @@ class LocalEnvoys:
         await self._tasks.__aexit__(None, None, None)
         self._directory.unmark_ready()
 
-    async def run(self, turned: asyncio.Event) -> None:
-        """Runs an Envoy for each Gateway that needs one, until it is cancelled; `turned` is set
+    async def run(self, changed: asyncio.Event) -> None:
+        """Runs an Envoy for each Gateway that needs one, until it is cancelled; `changed` is set
         when the wanted fleets have changed."""
-        self._turned = turned
+        self._changed = changed
         while True:
-            turned.clear()
+            changed.clear()
             wanted = {it for it in self._controller.fleets if it != DEFAULT_FLEET}
             for name in sorted(wanted - self._lives.keys()):
                 self._lives[name] = self._tasks.create_task(self._life(name))
@@ -125,7 +125,7 @@ class LocalEnvoys:
                 self._controller.set_fleet_problems(name, (_DRAINING,))
             for name in self._serving:
                 self._tell_bootstrap(name)
-            await turned.wait()
+            await changed.wait()
 
     async def live(self) -> None:
         """Waits until every wanted Envoy serves, or the status of its Gateway says why it does not.
@@ -172,7 +172,7 @@ class LocalEnvoys:
             self._server.reopen(name)
             del self._lives[name]
             # A new Gateway may have the same name.
-            self._turned.set()
+            self._changed.set()
 
     async def _tried(self, name: str) -> None:
         """Starts an Envoy and runs it until cancelled. Raises `host.Error` if it cannot be

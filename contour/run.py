@@ -175,17 +175,17 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     server = Server((f"unix:{directory.socket(XDS_SOCKET)}",), limits=Limits(connection_age=0))
     manifests = files.Manifests(options.paths, lenient=options.lenient)
     concerned = news.Concerned()
-    turned = asyncio.Event()
+    changed = asyncio.Event()
     counting_ = child.Keeper(lambda: _counter(directory, controller))
 
-    def turn() -> None:
-        turned.set()
+    def wake() -> None:
+        changed.set()
         counting_.notice()
 
     instance = Instance(
         server,
         concerned,
-        on_fleets_changed=turn,
+        on_fleets_changed=wake,
         logs_complaints=False,
         gives_hints=True,
         locator=manifests.locator,
@@ -193,8 +193,8 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
         store=Store(directory.path / "keysets"),
     )
     controller = instance.controller
-    controller.bind(HostPorts(options.address, options.port_map, options.moved_ports))
-    controller.lead(options.backends)
+    controller.use_host_ports(HostPorts(options.address, options.port_map, options.moved_ports))
+    controller.use_local_backends(options.backends)
     resolver = hostdns.Resolver(controller.engine, controller.settle)
     if options.asks_dns:
         controller.notes.append(resolver.note)
@@ -206,14 +206,14 @@ def _made(directory: state.StateDirectory, options: RunOptions) -> Running:
     if options.source is not None:
         controller.follow(options.source.name, in_cluster=False)
     if options.controller_name is not None:
-        controller.name(options.controller_name)
+        controller.set_controller_name(options.controller_name)
     terminal = Terminal(writing.standard_error())
     console = news.Console(instance, concerned, terminal, manifests.locator)
     made = _keeper(options, terminal) if options.certifies else None
     revisions = RevisionFile(directory.path / REVISIONS, controller.engine)
     controller.envoy_configs.on_change = revisions.note
     found = (server, instance, manifests, made, console, revisions, resolver)
-    return Running(*found, options.source, turned, counting_)
+    return Running(*found, options.source, changed, counting_)
 
 
 def _keeper(options: RunOptions, terminal: Terminal) -> keeper.Keeper:

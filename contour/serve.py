@@ -365,7 +365,7 @@ def _place(of: Replica) -> None:
     controller, options, reporter = of.controller, of.options, of.reporter
     controller.follow(options.configuration)
     controller.engine.write(ratelimitclient.PROVISIONED, (), provisioned(options.release))
-    controller.audit = audit.tell
+    controller.audit = audit.log_changes
     controller.envoy_configs.are_stored = True
     reporter.address = options.advertised
     of.key_sets.on_change = of.instance.key_sets.reread

@@ -7,7 +7,7 @@ connect to any address.
 """
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from crds.meta import NamespacedName, ObjectMeta, ObjectRef
@@ -18,6 +18,9 @@ from dag.values import addresses
 
 ANNOTATION = "projectcontour.io/local-addresses"
 """On a Service: `127.0.0.1:9103`, several with commas."""
+
+Backends = Mapping[NamespacedName, tuple[nodes.Endpoint, ...]]
+"""The addresses on this machine of some Services."""
 
 NAMED: Table[NamespacedName, tuple[nodes.Endpoint, ...]] = Table("local backends")
 """The addresses that the command line gives to a Service; it wins over everything else."""

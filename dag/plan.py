@@ -57,7 +57,7 @@ STATUSES: Mapping[str, Query[NamespacedName, Status | None]] = {
 }
 """By kind: the query for the status of an object; None if it is not ours to write."""
 
-TOLD: Mapping[str, Query[NamespacedName, Status | None]] = {
+WITH_SERVICES: Mapping[str, Query[NamespacedName, Status | None]] = {
     **STATUSES,
     "Service": refusals.of_service,
 }
@@ -120,7 +120,7 @@ PLAN = Plan(
         keysets.wanted,
         hostdns.wanted,
         rawrevisions.history,
-        *TOLD.values(),
+        *WITH_SERVICES.values(),
         *CROSSINGS.values(),
     ),
 )

@@ -88,9 +88,9 @@ def read(
     fleets = rendering.Fleets()
     translates = translates or any(it.kind.kind == patches.KIND for it in batch.events)
     controller = _controller(fleets, translates=translates)
-    controller.lead(backends)
+    controller.use_local_backends(backends)
     if controller_name is not None:
-        controller.name(controller_name)
+        controller.set_controller_name(controller_name)
     if present is not None and present.configuration is not None:
         controller.follow(present.configuration)
     with waiting.shown(f"evaluating {len(batch.events)} objects"):

@@ -163,7 +163,7 @@ class Asker:
         for name, it in self._conversations.items():
             if self._has_begun:
                 it.tell_slow()
-            found = it.turned()
+            found = it.take_changes()
             if found is not None:
                 self._engine.write(hookservers.TROUBLES, name, found if any(found) else None)
                 self._settle_soon()

@@ -154,7 +154,7 @@ class Conversation:
     def _note_return(self) -> None:
         """The extension answers again: what it has not answered is asked again."""
         self._missed, self._away = 0, None
-        self._troubles.turn()
+        self._troubles.mark_changed()
         self._again(self._failing)
 
     @property
@@ -168,9 +168,9 @@ class Conversation:
         for key in [key for key, since in self._open.items() if since <= until]:
             self._tell(self._questions[key], Silence("has not answered yet"))
 
-    def turned(self) -> hookservers.Troubles | None:
+    def take_changes(self) -> hookservers.Troubles | None:
         """What is wrong with the answers; None if that has not changed since the last call."""
-        return self._troubles.turned(self._away, len(self._questions))
+        return self._troubles.take_changes(self._away, len(self._questions))
 
     def _tell(self, question: Question, found: Reply | Silence) -> None:
         key = question.key
@@ -371,7 +371,7 @@ class Conversation:
             self._missed += 1
         if found.reason == "Unavailable" or self._missed >= _MISSED:
             self._away = found
-            self._troubles.turn()
+            self._troubles.mark_changed()
             self._waker.set()
 
     async def _ask_failing(self) -> None:

@@ -25,7 +25,7 @@ class Memory:
         self._uses: Counter[Asked] = Counter()
         self._sums: defaultdict[Remembered, int] = defaultdict(int)
         self._numbers: Counter[Remembered] = Counter()
-        self._turned: set[Remembered] = set()
+        self._changed: set[Remembered] = set()
         self._fresh: set[Asked] = set()
         """Answered, but not in the sums that are written."""
         self._open: defaultdict[str, set[Asked]] = defaultdict(set)
@@ -39,7 +39,7 @@ class Memory:
             self._count(fleet, now[key], +1)
         for key in before.keys() - now.keys():
             self._count(fleet, before[key], -1)
-        return bool(self._turned)
+        return bool(self._changed)
 
     def cover(self, fleet: str) -> None:
         """There is an answer about all clusters of a fleet, made with the sums that are written."""
@@ -55,8 +55,8 @@ class Memory:
 
     def flush(self) -> None:
         """Writes the sums that have changed."""
-        turned, self._turned = self._turned, set()
-        for at in turned:
+        changed, self._changed = self._changed, set()
+        for at in changed:
             self._engine.write(passed.REMEMBERED, at, self._sums.get(at))
         fresh, self._fresh = self._fresh, set()
         for it in fresh:
@@ -64,7 +64,7 @@ class Memory:
 
     def _count(self, fleet: str, question: Question, step: int) -> None:
         asked, at = Asked(fleet, question.key), Remembered(fleet, question.server)
-        self._turned.add(at)
+        self._changed.add(at)
         self._numbers[at] += step
         number = int.from_bytes(question.key, "big")
         self._sums[at] = (self._sums[at] + step * number) % (1 << _BITS)

@@ -97,7 +97,7 @@ class HookRows:
         self._uses: Counter[bytes] = Counter()
         self._refused: Counter[bytes] = Counter()
         self._told: defaultdict[ObjectRef, dict[Key, str]] = defaultdict(dict)
-        self._turned: set[ObjectRef] = set()
+        self._changed: set[ObjectRef] = set()
         self._translations = Translations(engine)
         self._memory = Memory(engine)
         self._registrations = Registrations(engine, self._translations)
@@ -134,15 +134,15 @@ class HookRows:
             has_written |= self._memory.note(change.key.fleet, *answered)
         is_known = self._count(old, new)
         self._doubt(old, new)
-        return is_known or bool(self._turned) or has_written
+        return is_known or bool(self._changed) or has_written
 
     def flush(self) -> None:
         """Writes the messages for objects (once for all changed hosts of an object), the sums of
         answered questions, and what was served before an extension was registered."""
         self._registrations.flush()
         self._memory.flush()
-        turned, self._turned = self._turned, set()
-        for it in turned:
+        changed, self._changed = self._changed, set()
+        for it in changed:
             self._engine.write(hookservers.UNFINISHED, it, self._texts(it) or None)
 
     def _keep_good(self, table: Table[K, V], key: K, new: _Waiting[V] | None) -> bool:
@@ -209,13 +209,13 @@ class HookRows:
         origins = set(new.origins) if new is not None and new.told else set[ObjectRef]()
         for it in set(old.origins if old else ()) - origins:
             if self._told[it].pop(key, None) is not None:
-                self._turned.add(it)
+                self._changed.add(it)
             if not self._told[it]:
                 del self._told[it]
         for it in origins:
             if new is not None and self._told[it].get(key) != (text := _text(key, new)):
                 self._told[it][key] = text
-                self._turned.add(it)
+                self._changed.add(it)
 
     def _texts(self, subject: ObjectRef) -> tuple[str, ...]:
         found = self._told.get(subject, {})

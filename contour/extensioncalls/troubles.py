@@ -16,11 +16,11 @@ class Troubles:
         self._silent: dict[bytes, str] = {}
         self._unstable: set[bytes] = set()
         self._remarks: dict[bytes, tuple[str, ...]] = {}
-        self._is_turned = False
+        self._is_changed = False
 
-    def turn(self) -> None:
+    def mark_changed(self) -> None:
         """Something else that is reported has changed."""
-        self._is_turned = True
+        self._is_changed = True
 
     def forget(self, key: bytes) -> None:
         """The question is no longer needed."""
@@ -30,37 +30,37 @@ class Troubles:
 
     def note_silence(self, key: bytes, why: str) -> None:
         """There is no reply."""
-        self._is_turned |= self._silent.get(key) != why
+        self._is_changed |= self._silent.get(key) != why
         self._silent[key] = why
 
     def note_reply(self, key: bytes) -> None:
         """There is a reply."""
-        self._is_turned |= self._silent.pop(key, None) is not None
+        self._is_changed |= self._silent.pop(key, None) is not None
 
     def note_other(self, key: bytes) -> None:
         """The question was answered twice, with different answers."""
-        self._is_turned = True
+        self._is_changed = True
         self._unstable.add(key)
 
     def note_steady(self, key: bytes) -> None:
         """The question was answered as before."""
-        self._is_turned |= key in self._unstable
+        self._is_changed |= key in self._unstable
         self._unstable.discard(key)
 
     def note_remarks(self, key: bytes, found: tuple[str, ...]) -> None:
         """Takes the remarks about the newest reply."""
         if found != self._remarks.get(key, ()):
-            self._is_turned = True
+            self._is_changed = True
             self._remarks.pop(key, None)
             if found:
                 self._remarks[key] = found
 
-    def turned(self, away: Failure | None, asked: int) -> hookservers.Troubles | None:
+    def take_changes(self, away: Failure | None, asked: int) -> hookservers.Troubles | None:
         """What is wrong with an extension that has been asked `asked` questions; None if that has
         not changed since the last call."""
-        if not self._is_turned:
+        if not self._is_changed:
             return None
-        self._is_turned = False
+        self._is_changed = False
         remarks = sorted({it for each in self._remarks.values() for it in each})
         return hookservers.Troubles(
             tuple(self._errors(away, asked)), tuple(remarks[:_MOST_REMARKS])

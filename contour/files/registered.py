@@ -23,7 +23,7 @@ class Registered:
         self._by: dict[NamespacedName, frozenset[Kind]] = {}
         self._kinds: frozenset[Kind] = frozenset()
         self._places: frozenset[ManifestSource] = frozenset()
-        self._is_turned = False
+        self._is_changed = False
 
     def note(self, event: Event) -> None:
         """Takes a changed object."""
@@ -34,12 +34,12 @@ class Registered:
         self._kinds = frozenset[Kind]().union(*self._by.values())
         places = (contents.place(foreign.name(it), it.api_version) for it in self._kinds)
         self._places = frozenset(places)
-        self._is_turned |= self._kinds != before
+        self._is_changed |= self._kinds != before
 
-    def turned(self) -> bool:
+    def take_changed(self) -> bool:
         """Whether the kinds have changed since the last call."""
-        is_turned, self._is_turned = self._is_turned, False
-        return is_turned
+        is_changed, self._is_changed = self._is_changed, False
+        return is_changed
 
     def counting(self, found: Iterable[claims.Definition]) -> list[claims.Definition]:
         """Definitions without those of unregistered kinds; for registered kinds, without the

@@ -98,7 +98,7 @@ class Store:
         """The touched subjects; configurations first, since they register kinds."""
         configurations = [it for it in self._touched if _is_configuration(it)]
         yield from configurations
-        if self._registered.turned():
+        if self._registered.take_changed():
             self._touched.update(dict.fromkeys(filter(self._is_unmodelled, self._claims)))
         yield from [it for it in self._touched if not _is_configuration(it)]
 

@@ -20,7 +20,7 @@ class Counts:
     rollbacks: Counter[str] = field(default_factory=Counter[str])
     """Publications of an older revision instead of the one that is written."""
 
-    def turned(
+    def note_published(
         self, namespace: str, old: Snapshot | None, new: Snapshot | None, desired: str
     ) -> None:
         """Another revision is served; `desired` is the version of the written one."""
@@ -29,7 +29,9 @@ class Counts:
         self.published[namespace] += 1
         self.rollbacks[namespace] += old is not None and old.version == desired != new.version
 
-    def judged(self, namespace: str, old: Sequence[Revision], new: Sequence[Revision]) -> None:
+    def note_verdicts(
+        self, namespace: str, old: Sequence[Revision], new: Sequence[Revision]
+    ) -> None:
         """The revisions, or the results of Envoys for them, have changed."""
         before = {it.content.version for it in old if not it.taint}
         self.taints[namespace] += sum(bool(it.taint) and it.content.version in before for it in new)

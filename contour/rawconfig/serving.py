@@ -52,7 +52,7 @@ class EnvoyConfigs:
         self._engine = engine
         self._publish = publish
         self._reader = Reader()
-        self._turned: list[tuple[NodeKey, Snapshot | None, Snapshot | None]] = []
+        self._changed: list[tuple[NodeKey, Snapshot | None, Snapshot | None]] = []
 
     def take(self, key: NamespacedName, found: object) -> None:
         """Writes the content of an EnvoyConfig, or removes it."""
@@ -79,14 +79,14 @@ class EnvoyConfigs:
         goes on."""
         if change.query is snapshot.snapshot:
             self.values.want(change.key, change.new.values if change.new else frozenset())
-            self._turned.append((change.key, change.old, change.new))
+            self._changed.append((change.key, change.old, change.new))
             owner = self._engine.answer(claims.owner, change.key)
             if owner is not None:
                 self._count(owner, change)
                 self.on_change(owner)
         if change.query is not revisions.history:
             return False
-        self.counts.judged(change.key.namespace, change.old or (), change.new or ())
+        self.counts.note_verdicts(change.key.namespace, change.old or (), change.new or ())
         if not self.are_stored:
             self._engine.write(revisions.HISTORY, change.key, change.new or None)
         self.on_change(change.key)
@@ -95,12 +95,12 @@ class EnvoyConfigs:
     def _count(self, owner: NamespacedName, change: Change) -> None:
         choice = self._engine.answer(revisions.choice, owner)
         if choice is not None:
-            self.counts.turned(owner.namespace, change.old, change.new, choice.desired)
+            self.counts.note_published(owner.namespace, change.old, change.new, choice.desired)
 
     def publish(self) -> None:
         """Publishes what has changed since the last call."""
-        turned, self._turned = self._turned, []
-        for key, old, new in turned:
+        changed, self._changed = self._changed, []
+        for key, old, new in changed:
             self._publish(key, new, _changes(old, new))
 
 

@@ -105,7 +105,7 @@ def built(documents: Iterable[Document]) -> tuple[Metered, Built]:
     start = time.perf_counter()
     with without_collections():
         instance = Metered(Server(()))
-        instance.controller.bind(HostPorts())
+        instance.controller.use_host_ports(HostPorts())
         instance.controller.engine.write(ratelimitclient.SOCKET, (), ratelimitclient.SOCKET_NAME)
         instance.take(found)
         types = instance.server.fleet(DEFAULT_FLEET).store.types.values()

@@ -126,7 +126,7 @@ async def live(folder: Path, ports: Sequence[int], *, is_pod: bool = False) -> A
         socket = str(directory.socket(ratelimitclient.SOCKET_NAME))
         found.instance.controller.engine.write(ratelimitclient.SOCKET, (), socket)
         if not is_pod:
-            found.instance.controller.bind(
+            found.instance.controller.use_host_ports(
                 HostPorts("127.0.0.1", ((80, ports[0]), (443, ports[1])))
             )
         found.take(yaml.load_all(surroundings.MANIFESTS + _ASKED, yaml.CSafeLoader))

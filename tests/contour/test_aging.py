@@ -59,10 +59,10 @@ def test_each_moment_is_told_when_it_comes_and_not_before() -> None:
         (END, "ending", "ended"),
     ):
         clock.now = moment - MINUTE
-        assert (aging.turn(), rows.get(SECRET)) == (False, before)
+        assert (aging.update(), rows.get(SECRET)) == (False, before)
         clock.now = moment
-        assert (aging.turn(), rows.get(SECRET)) == (True, after)
-    assert (aging.turn(), aging.pause) == (False, LONGEST_SLEEP)
+        assert (aging.update(), rows.get(SECRET)) == (True, after)
+    assert (aging.update(), aging.pause) == (False, LONGEST_SLEEP)
     aging.note(SECRET, Validity(BEGIN, END + timedelta(days=90)))
     assert rows == {}
 
@@ -227,7 +227,7 @@ class Stage:
         """Time goes by; the objects of which something else is told then."""
         self.clock.now = now
         self.told.clear()
-        self.controller.look_at_the_clock()
+        self.controller.update_validity()
         return self.told
 
 

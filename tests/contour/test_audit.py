@@ -6,7 +6,7 @@ from collections.abc import Collection
 import pytest
 
 from contour import audit
-from contour.audit import Turned
+from contour.audit import CrossingsChange
 from contour.controller import Controller
 from crds.meta import ObjectRef
 from dag.crossings import Crossing
@@ -57,7 +57,7 @@ def test_what_begins_and_what_ends_is_written(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.INFO, audit.__name__)
-    audit.tell([Turned(WHO, old, new)])
+    audit.log_changes([CrossingsChange(WHO, old, new)])
     found = [
         (it.getMessage(), vars(it)["field"], vars(it)["permitted_by"]) for it in caplog.records
     ]
@@ -72,13 +72,13 @@ def test_what_begins_and_what_ends_is_written(
 
 def test_very_many_at_once_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, audit.__name__)
-    audit.tell(Turned(WHO, (), (ONE,)) for _ in range(audit.MOST + 7))
+    audit.log_changes(CrossingsChange(WHO, (), (ONE,)) for _ in range(audit.MOST + 7))
     assert len(caplog.records) == audit.MOST + 1
     assert caplog.records[-1].getMessage().startswith("7 more")
 
 
 def test_each_change_is_told_once() -> None:
-    heard: list[Collection[Turned]] = []
+    heard: list[Collection[CrossingsChange]] = []
     controller = Controller(Published())
     controller.audit = heard.append
     controller.take(events(SERVICE + PROXY))
@@ -86,7 +86,11 @@ def test_each_change_is_told_once() -> None:
     controller.take(events(DELEGATION))
     controller.take(events(DELEGATION))
     controller.take(events(PROXY.replace("a.com", "b.com")))
-    ((turned,),) = heard
-    assert (turned.who.name, turned.old, [it.target for it in turned.new]) == ("web", (), [CERT])
+    ((crossings,),) = heard
+    assert (crossings.who.name, crossings.old, [it.target for it in crossings.new]) == (
+        "web",
+        (),
+        [CERT],
+    )
     controller.take(events(PROXY, gone=True))
-    assert heard[1:] == [[Turned(turned.who, turned.new, ())]]
+    assert heard[1:] == [[CrossingsChange(crossings.who, crossings.new, ())]]

@@ -15,7 +15,7 @@ HOST = ObjectRef("HTTPProxy", namespace(0), "root-0")
 
 def _instance() -> Instance:
     made = Instance(Server(()))
-    made.controller.bind(HostPorts())
+    made.controller.use_host_ports(HostPorts())
     return made
 
 

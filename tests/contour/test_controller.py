@@ -260,7 +260,7 @@ spec: {{envoy: {{listener: {{routing: {configuration}}}}}}}
     published = Published()
     controller = Controller(published)
     if machine:
-        controller.bind(HostPorts("127.0.0.1"))
+        controller.use_host_ports(HostPorts("127.0.0.1"))
     proxies = "".join(proxy(f"p{it}", f"h{it}.com") for it in range(hosts))
     controller.take(events(SERVICE + proxies + (f"---{said}" if configuration else "")))
     before = published.names(resources.ROUTE)

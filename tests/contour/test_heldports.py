@@ -26,7 +26,7 @@ EACH = configuration("gateway: {mode: PerGateway}")
 
 def controller(*texts: str, overrides: tuple[tuple[int, int], ...] = ()) -> Controller:
     it = Controller(lambda _, __: None)
-    it.bind(HostPorts("127.0.0.1", overrides))
+    it.use_host_ports(HostPorts("127.0.0.1", overrides))
     put(it, EACH, gateway_class(), *texts)
     return it
 

@@ -42,11 +42,11 @@ class Machine:
         drain: float = 0,
     ) -> None:
         self.directory = directory
-        self.turned = asyncio.Event()
+        self.changed = asyncio.Event()
         socket = directory.socket("xds.sock")
         self.server = Server((f"unix:{socket}",))
-        self.instance = Instance(self.server, on_fleets_changed=self.turned.set)
-        self.instance.controller.bind(HostPorts("127.0.0.1"))
+        self.instance = Instance(self.server, on_fleets_changed=self.changed.set)
+        self.instance.controller.use_host_ports(HostPorts("127.0.0.1"))
         options = host.EnvoyOptions(concurrency=1, drain_seconds=drain)
         given = Given(options, bootstrap=bootstrap)
         self.envoys = LocalEnvoys(
@@ -115,7 +115,7 @@ async def machine(
         await it.server.start()
         try:
             async with it.envoys, asyncio.TaskGroup() as tasks:
-                running = tasks.create_task(it.envoys.run(it.turned))
+                running = tasks.create_task(it.envoys.run(it.changed))
                 await it.envoys.live()
                 yield it
                 running.cancel()

@@ -60,7 +60,7 @@ class Site:
     def __post_init__(self) -> None:
         self.server = Server((f"unix:{self.folder}/xds",))
         self.instance = Instance(self.server)
-        self.instance.controller.bind(HostPorts("127.0.0.1", ((80, self.port),)))
+        self.instance.controller.use_host_ports(HostPorts("127.0.0.1", ((80, self.port),)))
         self.fleet = self.server.fleet(DEFAULT_FLEET)
         publish = self.fleet.publish
         self.instance.controller._publish = lambda _, changes: publish(map(self.spoilt, changes))

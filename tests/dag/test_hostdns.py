@@ -38,7 +38,7 @@ def taken(text: str, *found: str, fault: str = "", is_named: bool = False) -> Co
     controller.engine.write(hostdns.ADDRESSES, CART, found or None)
     controller.engine.write(hostdns.FAULTS, CART, fault or None)
     if is_named:
-        controller.lead({CART: (TWO,)})
+        controller.use_local_backends({CART: (TWO,)})
     read.write(ManifestSource("it.yaml"), documents.texts(text.encode()))
     controller.take(read.batch())
     return controller

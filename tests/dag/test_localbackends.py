@@ -54,7 +54,7 @@ def taken(text: str, *, is_named: bool = False, in_cluster: bool = False) -> Con
             "metadata: {name: contour, namespace: projectcontour}\nspec: {}\n"
         )
     if is_named:
-        controller.lead({CART: (TWO,)})
+        controller.use_local_backends({CART: (TWO,)})
     found.write(ManifestSource("it.yaml"), documents.texts(text.encode()))
     controller.take(found.batch())
     return controller

@@ -40,7 +40,7 @@ class Settings:
         """The instance; it serves nothing yet."""
         server = Server((f"unix:{self.socket}",), limits=Limits(connection_age=0))
         made = Instance(server, answers=Path(self.socket).with_name("answers"))
-        made.controller.bind(HostPorts("127.0.0.1", self.ports))
+        made.controller.use_host_ports(HostPorts("127.0.0.1", self.ports))
         return made
 
 

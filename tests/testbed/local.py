@@ -58,7 +58,7 @@ class Local:
     def __init__(self, folder: Path, ports: Iterable[tuple[int, int]]) -> None:
         self.socket = folder / "xds.sock"
         self.instance = Spoilt(Server((f"unix:{self.socket}",)))
-        self.instance.controller.bind(HostPorts("127.0.0.1", tuple(ports)))
+        self.instance.controller.use_host_ports(HostPorts("127.0.0.1", tuple(ports)))
 
     @property
     def fleet(self) -> Fleet:

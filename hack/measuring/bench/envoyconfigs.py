@@ -96,7 +96,7 @@ def _slices(number: int) -> Iterable[range]:
 
 def _instance(folder: Path) -> Instance:
     instance = Instance(Server((f"unix:{folder}/xds.sock",)))
-    instance.controller.bind(HostPorts("127.0.0.1", ()))
+    instance.controller.use_host_ports(HostPorts("127.0.0.1", ()))
     return instance
 
 

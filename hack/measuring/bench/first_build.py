@@ -78,7 +78,7 @@ def _figures(
 async def _build(hosts: int, *, children: bool = True) -> Built:
     of = World.of(hosts) if children else World(hosts, hosts, children=False)
     made = Metered(Server(()))
-    made.controller.bind(HostPorts())
+    made.controller.use_host_ports(HostPorts())
     pages = Listeners({"health": health.pages(health.Readiness({}))})
     site = settings.ListenAddress("127.0.0.1", free_port())
     await pages.update(settings.Sites({site: frozenset({"health"})}))

@@ -184,7 +184,7 @@ async def _running(envoys: int, scripted: int) -> AsyncIterator[tuple[_Plane, in
         socket = folder / "xds.sock"
         server = Server((f"unix:{socket}",))
         instance = Instance(server)
-        instance.controller.bind(HostPorts("127.0.0.1", ()))
+        instance.controller.use_host_ports(HostPorts("127.0.0.1", ()))
         plane = _Plane(server, instance, manifest("envoyconfig.yaml").replace("$edge", str(port)))
         instance.take(world.batch(_endpoints(backend)))
         plane.save()

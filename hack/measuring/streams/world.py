@@ -30,7 +30,7 @@ async def serve(address: str, hosts: int, tls: Files) -> None:
     of = World(hosts, hosts, children=False)
     server = Server((address,), tls=tls)
     instance = Instance(server)
-    instance.controller.bind(HostPorts())
+    instance.controller.use_host_ports(HostPorts())
     with process.without_collections():
         await instance.build(batch(*of.documents()))
     await server.start()

@@ -35,7 +35,7 @@ class Plane:
 
     def __post_init__(self) -> None:
         self.controller = Controller(self._publish)
-        self.controller.bind(HostPorts("127.0.0.1", ((80, self.port),)))
+        self.controller.use_host_ports(HostPorts("127.0.0.1", ((80, self.port),)))
 
     def _publish(self, fleet: str, changes: Iterable[resources.Change]) -> None:
         changed = changes if self.is_sound else [_spoilt(it) for it in changes]
@@ -112,10 +112,10 @@ async def test_a_leader_that_is_ahead_waits_for_the_envoys_of_the_others(tmp_pat
     ):
         await leader.replica.until(lambda: leader.programmed() == ("True", "Programmed"))
         moved = HostPorts("127.0.0.1", ((80, free_port()),))
-        leader.controller.bind(moved)
+        leader.controller.use_host_ports(moved)
         leader.controller.settle()
         assert leader.programmed() == ("False", "Pending")
-        follower.controller.bind(moved)
+        follower.controller.use_host_ports(moved)
         follower.controller.settle()
         await leader.replica.until(lambda: leader.programmed() == ("True", "Programmed"))
 

@@ -151,7 +151,7 @@ class Shaped:
 def instance(*extensions: Document, answers: Path | None = None, **spec: Any) -> Instance:
     """An instance with these extensions and other settings, and no objects."""
     made = Instance(Server(()), answers=answers)
-    made.controller.bind(HostPorts())
+    made.controller.use_host_ports(HostPorts())
     made.take(world.batch(world.configuration(extensions=list(extensions), **spec)))
     return made
 

@@ -147,7 +147,7 @@ class Told:
 
     @property
     def troubles(self) -> Troubles:
-        self._troubles = self.conversation.turned() or self._troubles
+        self._troubles = self.conversation.take_changes() or self._troubles
         return self._troubles
 
     def is_answered(self, *names: str) -> bool:

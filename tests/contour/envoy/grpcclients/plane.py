@@ -81,7 +81,7 @@ async def plane(folder: Path, *documents: Document, tls: Any = None) -> AsyncIte
     address = f"unix:{folder}/xds.sock" if tls is None else "127.0.0.1:0"
     server = Server((address,), tls=tls)
     instance = Instance(server)
-    instance.controller.bind(HostPorts("127.0.0.1", ()))
+    instance.controller.use_host_ports(HostPorts("127.0.0.1", ()))
     made = Plane(address, server, instance)
     made.take(*documents)
     await server.start()

@@ -15,7 +15,7 @@ def _work(others: int, change: Document) -> tuple[int, int, int]:
     """The rules that run and the reads that are compared for a change, where there are so many
     other Services, and the resources that there are then."""
     instance = Instance(Server(()))
-    instance.controller.bind(HostPorts("127.0.0.1", ()))
+    instance.controller.use_host_ports(HostPorts("127.0.0.1", ()))
     own = service("echo"), endpoints("echo", 1), route("r", rule(("echo", 1)))
     names = [f"other-{it}" for it in range(others)]
     more = (it for name in names for it in (service(name), endpoints(name, 1)))
