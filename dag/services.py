@@ -53,10 +53,10 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
         return Upstream(nodes.ServicePort(name, number, ""))
     if found.spec.type == "ExternalName":
         return _external(view, found, number)
-    for port in found.spec.ports:
-        if port.port == number:
-            return _internal(view, found, port)
-    return referents.port_not_found(name, str(number), found.spec.ports)
+    port = _port(found, number)
+    if port is None:
+        return referents.port_not_found(name, str(number), found.spec.ports)
+    return _internal(view, found, port)
 
 
 @query
@@ -200,6 +200,12 @@ def closed(view: View, found: service.Service) -> Problem | None:
     return referents.service_is_closed(found.metadata.key, guards[0].name)
 
 
+def _port(found: service.Service, number: int) -> service.ServicePort | None:
+    """The port with a number: that for TCP, if there is also one for UDP or SCTP."""
+    alike = (it for it in found.spec.ports if it.port == number)
+    return min(alike, key=lambda it: it.protocol != "TCP", default=None)
+
+
 def _internal(view: View, found: service.Service, port: service.ServicePort) -> Upstream | Problem:
     name = found.metadata.key
     if port.protocol != "TCP":
@@ -255,9 +261,9 @@ def _external(view: View, found: service.Service, number: int) -> Upstream | Pro
     host = found.spec.external_name.lower().removesuffix(".")
     if refusal := addresses.refusal(host):
         return referents.external_name_not_valid(name, host, refusal)
-    ports = [it for it in found.spec.ports if it.port == number]
-    protocol = _protocol(found, ports[0]) if ports else "http/1.1"
-    reference = nodes.ServicePort(name, number, ports[0].name if ports else "")
+    port = _port(found, number)
+    protocol = _protocol(found, port) if port is not None else "http/1.1"
+    reference = nodes.ServicePort(name, number, port.name if port is not None else "")
     address = nodes.DnsAddress(host, number)
     return Upstream(reference, address, protocol, limits.annotated(found.metadata))
 

@@ -57,9 +57,9 @@ def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes
 
 @query
 def port_number(view: View, port: NamedPort) -> int | None:
-    """The number of a port that is given by name."""
+    """The number of a TCP port that is given by name."""
     found = view.read(tables.SERVICES, port.service)
-    ports = found.spec.ports if found is not None else ()
+    ports = (it for it in found.spec.ports if it.protocol == "TCP") if found is not None else ()
     return next((it.port for it in ports if it.name == port.name), None)
 
 
@@ -81,4 +81,6 @@ def _without_port(view: View, name: NamespacedName, port: str) -> services.Upstr
         return view.ask(services.upstream, (name, local[0].port))
     if found is None:
         return referents.service_not_found(name, hints.hint(view, ObjectRef("Service", *name)))
+    if any(it.name == port for it in found.spec.ports):
+        return referents.port_not_tcp(name, port)
     return referents.port_not_found(name, repr(port), found.spec.ports)

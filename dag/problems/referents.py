@@ -31,7 +31,8 @@ _PORTS = 4
 """The most ports that are named in a message."""
 
 
-def port_not_tcp(name: NamespacedName, port: int) -> Problem:
+def port_not_tcp(name: NamespacedName, port: int | str) -> Problem:
+    """`port` is its number or its name."""
     text = f"port {port} of Service {name} is not a TCP port"
     return _of_service(name, Referent.PortNotTCP, text)
 

@@ -121,6 +121,26 @@ def test_a_port_may_be_given_by_name() -> None:
     assert routes(engine, "a.com") == ["/ -> default/s1:8080"]
 
 
+BOTH = "name: quic, port: 443, protocol: UDP}, {name: web, port: 443"
+"""Ports with one number, as HTTP/3 and DNS have them; that for UDP is the first."""
+
+
+@pytest.mark.parametrize("port", ["number: 443", "name: web"])
+def test_of_two_ports_with_a_number_that_for_tcp_is_meant(port: str) -> None:
+    found = f"{{path: /, pathType: Prefix, backend: {backend('s1', port)}}}"
+    engine = world(services("s1", port=BOTH) + ingress("i", f"rules: [{rule('a.com', found)}]"))
+    assert routes(engine, "a.com") == ["/ -> default/s1:443"]
+    assert problems(engine, "Ingress", "i") == []
+
+
+def test_a_port_for_udp_that_is_given_by_name_does_not_lead_to_the_one_for_tcp() -> None:
+    found = f"{{path: /, pathType: Prefix, backend: {backend('s1', 'name: quic')}}}"
+    engine = world(services("s1", port=BOTH) + ingress("i", f"rules: [{rule('a.com', found)}]"))
+    assert routes(engine, "a.com") == ["/ -> 503"]
+    (told,) = messages(engine, "Ingress", "i")
+    assert "port quic of Service default/s1 is not a TCP port" in told
+
+
 @pytest.mark.parametrize(
     ("written", "reason"),
     [
