@@ -14,13 +14,15 @@ from dag.services import Upstream, left_out
 def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
     """What a reference to a Service and one of its UDP ports leads to."""
     name, number = key
-    found = view.read(tables.SERVICES, name)
-    if found is None and localbackends.endpoints(view, name):
+    found, is_local = view.read(tables.SERVICES, name), bool(localbackends.endpoints(view, name))
+    if found is None and is_local:
         return Upstream(nodes.ServicePort(name, number, ""))
     if found is None:
         return referents.service_not_found(name, hints.hint(view, ObjectRef("Service", *name)))
     if refusal := services.closed(view, found):
         return refusal
+    if found.spec.type == "ExternalName" and not is_local:
+        return referents.external_name_for_datagrams(name)
     for port in found.spec.ports:
         if (port.port, port.protocol) == (number, "UDP"):
             reference = nodes.ServicePort(name, number, port.name)

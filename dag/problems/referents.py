@@ -56,6 +56,11 @@ def external_name_not_valid(name: NamespacedName, host: str, why: str) -> Proble
     return _of_service(name, Referent.ExternalNameRefused, text)
 
 
+def external_name_for_datagrams(name: NamespacedName) -> Problem:
+    text = f"Service {name} is of type ExternalName: a UDPRoute needs one with addresses"
+    return _of_service(name, Referent.ExternalNameRefused, text)
+
+
 def secret_not_valid(name: NamespacedName, why: str) -> Problem:
     """A Secret that cannot be used; `why` is the end of a sentence that begins with its name."""
     return content_not_valid(ObjectRef("Secret", *name), why)

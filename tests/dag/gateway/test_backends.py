@@ -5,6 +5,7 @@ import pytest
 from dag import listeners, nodes
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
+    configuration,
     gateway,
     gateway_class,
     grant,
@@ -241,6 +242,21 @@ def test_grants_are_alternatives_and_the_last_one_that_goes_revokes() -> None:
 def test_a_reference_into_its_own_namespace_needs_no_grant() -> None:
     it = world(GIVEN + route("r", to_all("name: s1, namespace: default, port: 80")))
     assert routes(it, "*") == ["/ -> default/s1:80"]
+
+
+@pytest.mark.parametrize("is_allowed", [False, True])
+def test_a_name_elsewhere_gets_no_datagrams(is_allowed: bool) -> None:
+    external = service("dns", port="port: 53, protocol: UDP")
+    external = external.replace("spec: {", "spec: {type: ExternalName, externalName: b.com, ")
+    it = world(
+        configuration(f"enableExternalNameService: {str(is_allowed).lower()}")
+        + gateway_class()
+        + gateway("gw", listener("udp", 5300, "UDP"))
+        + external
+        + stream_route("UDPRoute", "r", "{name: dns, port: 53}")
+    )
+    told = status_text.route_messages(it, "r", kind="UDPRoute")[1]
+    assert told.startswith("spec.rules[0].backendRefs[0]: Service default/dns is of type Ext")
 
 
 def test_limits_by_annotations_hold_for_datagrams() -> None:
