@@ -259,7 +259,7 @@ class ClusterSettings:
     this field."""
     circuit_breakers: CircuitBreakers | None = None
     """Limits on what each Envoy may have open towards every Service. Annotations of a Service such
-    as `projectcontour.io/max-connections` win over them."""
+    as `projectcontour.io/max-connections` win over them, each over its own limit."""
     upstream_tls: UpstreamTLS | None = None
     """The TLS versions, ciphers and curves that Envoy uses towards Services."""
 

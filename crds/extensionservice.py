@@ -52,8 +52,8 @@ class ExtensionServiceSpec:
     """The version of Envoy's API that the service implements. `v3` is the default and the only
     valid value."""
     circuit_breaker_policy: CircuitBreakers | None = None
-    """Limits on what each Envoy may have open towards the service. The default is
-    `envoy.cluster.circuitBreakers` of the configuration."""
+    """Limits on what each Envoy may have open towards the service. The default of each is the one
+    in `envoy.cluster.circuitBreakers` of the configuration."""
 
 
 @model

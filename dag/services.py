@@ -33,7 +33,7 @@ class Upstream:
     dns: nodes.DnsAddress | None = None  # only of ExternalName Services
     protocol: nodes.UpstreamProtocol = "http/1.1"
     limits: nodes.CircuitBreakers | None = None
-    """The limits by annotations of the Service; those of the configuration if None."""
+    """The limits by annotations of the Service; for others, those of the configuration count."""
     left_out: str = ""
     """Which endpoints get no traffic whatever their state, and why; empty if there are none."""
     app_protocol: str = ""

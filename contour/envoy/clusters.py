@@ -123,10 +123,13 @@ def _write_connections(
     timeout = policy.connect_timeout if node.connect_timeout is None else node.connect_timeout
     target.connect_timeout.CopyFrom(encoding.seconds(timeout))
     resilience.write_balancing(target, node.balancing)
-    resilience.write_limits(target, node.limits or policy.every.limits)
+    resilience.write_limits(target, (node.limits or _UNLIMITED).over(policy.every.limits))
     options = _options(node, policy.every)
     if options is not None:
         target.typed_extension_protocol_options[_HTTP].CopyFrom(encoding.packed(options))
+
+
+_UNLIMITED = nodes.CircuitBreakers()
 
 
 def _options(

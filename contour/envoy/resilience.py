@@ -37,9 +37,9 @@ def write_table(target: pb.Cluster, node: nodes.Cluster) -> None:
         target.maglev_lb_config.table_size.value = node.table_size
 
 
-def write_limits(target: pb.Cluster, node: nodes.CircuitBreakers | None) -> None:
+def write_limits(target: pb.Cluster, node: nodes.CircuitBreakers) -> None:
     """Fills in the circuit breakers."""
-    if node is None:
+    if node == nodes.CircuitBreakers():
         return
     threshold = target.circuit_breakers.thresholds.add(track_remaining=True)
     _write_number(threshold.max_connections, node.connections)

@@ -4,11 +4,11 @@ One Envoy cluster for each Service port and set of policies, so two equal nodes 
 Durations are seconds. None means Envoy's own default, or what the settings say (`Upstreams`).
 """
 
-from dataclasses import field
+from dataclasses import field, fields
 from typing import Literal, NamedTuple
 
 from crds.meta import NamespacedName, ObjectRef
-from crds.records import dataclass
+from crds.records import dataclass, replace
 from dag.nodes.clients import Keepalive, Pings
 from dag.nodes.injections import Injection
 
@@ -214,6 +214,13 @@ class CircuitBreakers:
     requests: int | None = None
     retries: int | None = None
     connections_per_host: int | None = None
+
+    def over(self, default: "CircuitBreakers | None") -> "CircuitBreakers":
+        """These limits, and those of the default where there is none of these."""
+        if default is None:
+            return self
+        said = {it.name: getattr(self, it.name) for it in fields(self)}
+        return replace(default, **{name: it for name, it in said.items() if it is not None})
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,6 +190,17 @@ def test_limits_of_the_settings_hold_beside_a_budget() -> None:
     assert (found.max_requests.value, found.retry_budget.budget_percent.value) == (5, 1.0)
 
 
+def test_a_limit_of_a_cluster_replaces_that_one_of_the_settings() -> None:
+    every = nodes.Upstreams(limits=nodes.CircuitBreakers(5, retries=6, connections_per_host=7))
+    node = world.cluster(limits=nodes.CircuitBreakers(requests=8, retries=9))
+    breakers = _message(node, Upstream(every=every)).circuit_breakers
+    (found,), (of_host,) = breakers.thresholds, breakers.per_host_thresholds
+    limits = (found.max_connections.value, found.max_requests.value, found.max_retries.value)
+    assert limits == (5, 8, 9)
+    assert not found.HasField("max_pending_requests")
+    assert of_host.max_connections.value == 7
+
+
 def _options(node: nodes.Cluster) -> Any:
     """The options of HTTP."""
     packed = _message(node).typed_extension_protocol_options
