@@ -4,6 +4,8 @@ They are fields of the configuration and ExtensionServices, and annotations of a
 documentation, "Annotations Reference"). 0 and absent mean the default.
 """
 
+from collections.abc import Iterator
+
 from crds.envoysettings import CircuitBreakers
 from crds.meta import ObjectMeta
 from dag import nodes
@@ -27,17 +29,30 @@ def annotated(metadata: ObjectMeta) -> nodes.CircuitBreakers | None:
     """Limits by annotations; a value that is no number has no effect, as in upstream Contour."""
     if not metadata.annotations:
         return None
-
-    def read(name: str) -> int | None:
-        text = metadata.annotations.get(f"projectcontour.io/{name}", "").strip()
-        number = int(text) if text.isascii() and text.isdigit() and len(text) <= 10 else 0
-        return number if 0 < number < 2**32 else None
-
-    found = nodes.CircuitBreakers(
-        read("max-connections"),
-        read("max-pending-requests"),
-        read("max-requests"),
-        read("max-retries"),
-        read("per-host-max-connections"),
-    )
+    texts = (metadata.annotations.get(name, "") for name in ANNOTATIONS)
+    found = nodes.CircuitBreakers(*(_number(it) or None for it in texts))
     return None if found == nodes.CircuitBreakers() else found
+
+
+def unread(metadata: ObjectMeta) -> Iterator[tuple[str, str]]:
+    """The annotations whose value is no limit, each with the reason."""
+    for name in ANNOTATIONS:
+        text = metadata.annotations.get(name)
+        if text is not None and _number(text) is None:
+            yield name, f"{text[:60]!r} is no number from 0 to {2**32 - 1}"
+
+
+ANNOTATIONS = (
+    "projectcontour.io/max-connections",
+    "projectcontour.io/max-pending-requests",
+    "projectcontour.io/max-requests",
+    "projectcontour.io/max-retries",
+    "projectcontour.io/per-host-max-connections",
+)
+"""In the order of the fields of a node."""
+
+
+def _number(text: str) -> int | None:
+    digits = text.strip()
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= 10
+    return int(digits) if is_number and int(digits) < 2**32 else None

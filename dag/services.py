@@ -246,12 +246,28 @@ _ANNOTATED: tuple[nodes.UpstreamProtocol, ...] = ("h2", "tls", "h2c")
 def _annotated_protocol(
     found: service.Service, port: service.ServicePort
 ) -> nodes.UpstreamProtocol:
-    names = {str(port.port), port.name} - {""}
     for protocol in _ANNOTATED:
-        value = found.metadata.annotations.get(UPSTREAM_PROTOCOL + protocol, "")
-        if not names.isdisjoint(it.strip() for it in value.split(",")):
+        if not _names(port).isdisjoint(_listed_ports(found, protocol)):
             return protocol
     return "http/1.1"
+
+
+def unread(found: service.Service) -> Iterator[tuple[str, str]]:
+    """The annotations for the protocols of ports that list no port, each with the reason."""
+    names = frozenset[str]().union(*map(_names, found.spec.ports))
+    for protocol in _ANNOTATED:
+        for it in dict.fromkeys(_listed_ports(found, protocol)):
+            if it not in names:
+                yield UPSTREAM_PROTOCOL + protocol, f"{it[:60]!r} is no port of the Service"
+
+
+def _names(port: service.ServicePort) -> frozenset[str]:
+    return frozenset({str(port.port), port.name} - {""})
+
+
+def _listed_ports(found: service.Service, protocol: str) -> list[str]:
+    listed = found.metadata.annotations.get(UPSTREAM_PROTOCOL + protocol, "").split(",")
+    return [it.strip() for it in listed if it.strip()]
 
 
 def _external(view: View, found: service.Service, number: int) -> Upstream | Problem:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from crds.meta import NamespacedName, ObjectRef
 from dag.problems import Problem
 from dag.problems.places import Place
-from dag.problems.reasons import ConditionType, ErrorType, Own
+from dag.problems.reasons import ConditionType, Contour, ErrorType, Own
 
 
 def unknown_field(subject: ObjectRef, text: str) -> Problem:
@@ -60,6 +60,11 @@ def unknown_annotation(place: Place, near: str) -> Problem:
         Own.UnknownAnnotation,
         f"{text}; did you mean {near}?" if near else text,
     )
+
+
+def ignored(place: Place, why: str) -> Problem:
+    """An annotation of ours, on a Service, whose value changes nothing."""
+    return place.warning(ErrorType.SpecError, Contour.IgnoredField, f"{why}; it has no effect")
 
 
 def local_addresses(place: Place, why: str) -> Problem:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from crds.meta import ObjectRef
 from crds.records import replace
-from dag import contourstatus, localbackends, releases, statuses, tables
+from dag import contourstatus, limits, localbackends, releases, services, statuses, tables
 from dag.engine.view import View
 from dag.foreign import ignored, own
 from dag.gateway import conditions
@@ -53,6 +53,8 @@ def _of_annotations(view: View, subject: ObjectRef) -> Iterator[Problem]:
         if service is not None:
             yield from ignored.problems_of(view, "Service", service.metadata, subject, name)
             yield from localbackends.problems_of(view, subject, name, service.metadata)
+            for annotation, why in (*limits.unread(service.metadata), *services.unread(service)):
+                yield anywhere.ignored(anywhere.annotation(subject, annotation, name), why)
 
 
 def joined(found: statuses.Status, told: Sequence[Problem]) -> statuses.Status:

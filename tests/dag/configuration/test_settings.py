@@ -355,7 +355,6 @@ metadata:
   name: s1
   annotations:
     projectcontour.io/max-connections: '5'
-    projectcontour.io/max-retries: many
     projectcontour.io/per-host-max-connections: '2'
     projectcontour.io/max-requests: '0'
 spec: {ports: [{port: 80}]}

@@ -6,7 +6,7 @@ import pytest
 
 from contour.status.board import Board
 from crds.meta import ObjectRef
-from dag import listeners, nodes, statuses
+from dag import listeners, nodes, services, statuses
 from dag.engine.incremental import Engine
 from dag.plan import STATUSES
 from tests.dag import world
@@ -131,6 +131,32 @@ def test_what_stands_on_a_service_is_told_and_closed_wherever_it_is_used(
     world.apply(engine, setting("Report"))
     assert served(engine) == {"default/s1:80"}
     assert len(only(reasons(engine, kind_of(case)), place)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("max-connections", "lots", "'lots' is no number from 0 to 4294967295"),
+        ("max-retries", "-1", "'-1' is no number from 0 to 4294967295"),
+        ("max-requests", "4294967296", "'4294967296' is no number from 0 to 4294967295"),
+        ("per-host-max-connections", "4294967295", ""),
+        ("max-pending-requests", "0", ""),
+        ("upstream-protocol.tls", "80, 8443", "'8443' is no port of the Service"),
+        ("upstream-protocol.h2c", "http", "'http' is no port of the Service"),
+        ("upstream-protocol.h2", "80,", ""),
+    ],
+)
+def test_a_value_on_a_service_without_effect_is_told_where_it_is_used(
+    name: str, value: str, why: str
+) -> None:
+    given = annotated(SERVICE, "s1", **{f"projectcontour.io/{name}": value})
+    engine = world.world(given + ROOT)
+    upstream = engine.ask(services.upstream, (world.key("s1"), 80))
+    assert isinstance(upstream, services.Upstream)
+    assert (upstream.limits is None) is (name != "per-host-max-connections")
+    found = world.messages(engine, "HTTPProxy", "it")
+    place = f"Service default/s1: metadata.annotations[projectcontour.io/{name}]"
+    assert found == ([f"?SpecError/IgnoredField: {place}: {why}; it has no effect"] if why else [])
 
 
 @pytest.mark.parametrize("protocol", ["TCP", "UDP"])
