@@ -99,23 +99,33 @@ def _objects(text: str) -> Objects:
 
 
 @pytest.mark.parametrize(
-    "values",
+    ("chart", "values"),
     [
-        ["outerClass=true"],
-        ["watchNamespaces={a}", "gatewayFleets=true"],
-        ["managed=true", "hostPorts=true"],
-        ["watchNamespaces={A}"],
-        ["image="],
-        ["replicas=3"],
-        ["managed=yes"],
+        ("contour", ["outerClass=true"]),
+        ("contour", ["watchNamespaces={a}", "gatewayFleets=true"]),
+        ("contour", ["managed=true", "hostPorts=true"]),
+        ("contour", ["watchNamespaces={A}"]),
+        ("contour", ["image="]),
+        ("contour", ["replicas=3"]),
+        ("contour", ["managed=yes"]),
+        ("contour", ["managed=null"]),
+        ("contour", ["envoyImage=null"]),
+        ("contour-operator", ["image=null"]),
+        ("contour-operator", ["clusterRoles=null"]),
     ],
 )
 def test_values_that_the_command_would_refuse_are_refused(
-    tmp_path: Path, values: list[str]
+    tmp_path: Path, chart: str, values: list[str]
 ) -> None:
-    done = template(tmp_path, "contour", "projectcontour", values)
+    done = template(tmp_path, chart, "projectcontour", values)
     assert done.returncode
     assert "values don't meet the specifications of the schema" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["watchNamespaces", "configuration"])
+def test_a_list_or_an_object_that_is_null_is_empty(tmp_path: Path, value: str) -> None:
+    usual = rendered(tmp_path, "contour", "a", [])
+    assert rendered(tmp_path, "contour", "a", [f"{value}=null"]) == usual
 
 
 def test_the_configuration_can_be_given(tmp_path: Path) -> None:
