@@ -44,8 +44,8 @@ class Service:
     """The number of the Service's port, not of the container's. A Service without this port counts
     as missing."""
     health_port: Port | None = None
-    """The port of the endpoints to which health checks are sent. The default is the port that gets
-    the traffic."""
+    """The port of the Service to whose endpoints health checks are sent; a number that the Service
+    does not have is a port of the endpoints. The default is the port that gets the traffic."""
     protocol: Literal["h2", "h2c", "tls"] | None = None
     """The protocol of the Service: `h2` is HTTP/2 over TLS, `h2c` is HTTP/2 without TLS, `tls` is
     HTTP/1.1 over TLS. The default is the `appProtocol` of the port, then the annotation of the

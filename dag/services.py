@@ -60,6 +60,17 @@ def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
 
 
 @query
+def port(view: View, key: tuple[NamespacedName, int]) -> nodes.ServicePort | None:
+    """The TCP port of a Service with a number; None if there is none."""
+    name, number = key
+    found = view.read(tables.SERVICES, name)
+    has = _port(found, number) if found is not None else None
+    if has is None or has.protocol != "TCP":
+        return None
+    return nodes.ServicePort(name, number, has.name)
+
+
+@query
 def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
     """The ready endpoints; if none is ready, those that still serve while they terminate."""
     if port.kind == backendaddresses.KIND:

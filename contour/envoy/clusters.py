@@ -12,6 +12,7 @@ from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 
 from contour.envoy import (
     encoding,
+    endpoints,
     http1,
     http2,
     injections,
@@ -58,11 +59,10 @@ def _cluster(node: nodes.AnyCluster, policy: policies.Upstream) -> pb.Cluster:
 
 
 def _write_service(target: pb.Cluster, node: nodes.Cluster, policy: policies.Upstream) -> None:
-    source = names.endpoints_of(node)
     if node.dns is None:
-        _write_eds(target, source.name)
+        _write_eds(target, names.endpoints_of(node).name)
     else:
-        _write_dns(target, source.name, node.dns, policy.dns_lookup_family)
+        _write_dns(target, node, policy.dns_lookup_family)
     if node.members:
         localities.write_members(target, node)
     _write_connections(target, node, policy)
@@ -102,19 +102,16 @@ def _write_eds(target: pb.Cluster, name: str) -> None:
     target.eds_cluster_config.service_name = name
 
 
-def _write_dns(
-    target: pb.Cluster, name: str, address: nodes.DnsAddress, family: policies.DnsLookupFamily
-) -> None:
+def _write_dns(target: pb.Cluster, node: nodes.Cluster, family: policies.DnsLookupFamily) -> None:
     """Fills in a cluster that Envoy resolves; a name server that does not answer must not delay the
     other clusters."""
     is_logical = family == "all"
     target.type = pb.Cluster.LOGICAL_DNS if is_logical else pb.Cluster.STRICT_DNS
     target.dns_lookup_family = _FAMILIES[family]
     target.wait_for_warm_on_init.value = False
-    target.load_assignment.cluster_name = name
-    endpoint = target.load_assignment.endpoints.add().lb_endpoints.add().endpoint
-    endpoint.address.socket_address.address = address.host
-    endpoint.address.socket_address.port_value = address.port
+    target.load_assignment.cluster_name = names.endpoints_of(node).name
+    found, checked = nodes.Endpoints(node.names), endpoints.health_number(node)
+    endpoints.write(target.load_assignment.endpoints.add(), found, checked)
 
 
 def _write_connections(

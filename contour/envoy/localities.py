@@ -28,7 +28,7 @@ def write_members(target: pb.Cluster, node: nodes.Cluster) -> None:
         return
     assignment = endpoint_pb2.ClusterLoadAssignment(cluster_name=names.endpoints_of(node).name)
     for it in node.members:
-        _write(assignment, it, nodes.Endpoints(it.names), node.health_port)
+        _write(assignment, it, nodes.Endpoints(it.names), endpoints.health_number(node))
     target.load_assignment.CopyFrom(assignment)
 
 
@@ -54,7 +54,7 @@ def encoded(node: nodes.Cluster, found: Iterable[tuple[nodes.Member, nodes.Endpo
     result = endpoint_pb2.ClusterLoadAssignment(cluster_name=names.endpoints_of(node).name)
     dropped = node.dropped or 0
     for member, at in found:
-        _write(result, member, at, node.health_port)
+        _write(result, member, at, endpoints.health_number(node))
         if not at.endpoints:
             dropped += member.weight
     if node.dropped is not None and dropped:

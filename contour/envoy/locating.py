@@ -17,7 +17,7 @@ class EndpointsKey(NamedTuple):
 
     fleet: str
     port: nodes.ServicePort
-    health_port: int | None = None
+    health_port: int | nodes.ServicePort | None = None
 
 
 class ExtensionKey(NamedTuple):
@@ -39,10 +39,18 @@ class SharedKey(NamedTuple):
 def endpoints(view: View, key: EndpointsKey) -> Pieces:
     """The endpoints of a Service port; an answer even if there are none."""
     found = view.ask(services.endpoints, key.port)
-    body = assignments.encoded(key.port, found, key.health_port)
-    origins = (key.port.owner,)
-    part = resources.part(body, origins=origins)
-    return (resources.Change(names.endpoints(key.port, key.health_port), "", part),)
+    name, origins = names.endpoints(key.port, key.health_port), (key.port.owner,)
+    body = assignments.encoded(name, found, _health_ports(view, key, found))
+    return (resources.Change(name, "", resources.part(body, origins=origins)),)
+
+
+def _health_ports(view: View, key: EndpointsKey, found: nodes.Endpoints) -> assignments.HealthPorts:
+    if not isinstance(key.health_port, nodes.ServicePort):
+        return key.health_port
+    checked = view.ask(services.endpoints, key.health_port)
+    if checked == found:  # addresses of this machine, which stand for every port of the Service
+        return None
+    return {it.address: it.port for it in checked.endpoints}
 
 
 def shared_key(node: nodes.Cluster) -> nodes.Cluster:

@@ -27,12 +27,18 @@ from crds.meta import NamespacedName, ObjectRef
 from dag import nodes
 
 
-def endpoints(port: nodes.ServicePort, health_port: int | None = None) -> Name:
+def endpoints(port: nodes.ServicePort, health_port: int | nodes.ServicePort | None = None) -> Name:
     """The endpoints of a Service port, whatever the policies of the clusters that use them."""
     # It contains the port's name, too, so that each node has its own name; otherwise a renamed port
     # would remove its successor.
     name = "/".join(it for it in (*_of_port(port), port.port_name) if it)
-    return Name(ENDPOINTS, name if health_port is None else f"{name}/health:{health_port}")
+    match health_port:
+        case None:
+            return Name(ENDPOINTS, name)
+        case nodes.ServicePort():
+            return Name(ENDPOINTS, f"{name}/health:{health_port.port}/{health_port.port_name}")
+        case _:
+            return Name(ENDPOINTS, f"{name}/health:{health_port}")
 
 
 def endpoints_of(node: nodes.Cluster) -> Name:

@@ -115,12 +115,25 @@ def _cluster(
         balancing=options.balancing,
         tls=_tls(view, place, service, found, protocol, options.sni),
         health_check=options.health_check,
-        health_port=service.health_port if options.health_check else None,
+        health_port=_health_port(view, service, found) if options.health_check else None,
         outliers=options.outliers,
         slow_start=_slow_start(place, service.slow_start_policy, options.balancing),
         limits=found.limits,
         idle_timeout=options.idle_timeout,
     )
+
+
+def _health_port(
+    view: View, service: crd.Service, found: services.Upstream
+) -> nodes.ServicePort | int | None:
+    """Where health is asked for: at a port of the Service, or at one of the endpoints that no port
+    of the Service has."""
+    if service.health_port is None or found.dns is not None:
+        return service.health_port
+    if service.health_port == service.port:
+        return None
+    named = view.ask(services.port, (found.port.service, service.health_port))
+    return service.health_port if named is None else named
 
 
 _OVER_TLS = ("h2", "tls")

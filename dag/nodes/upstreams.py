@@ -291,8 +291,9 @@ class Cluster:
     tls: UpstreamTls | None = None
     """How TLS is spoken; with `h2` and `tls` and without this, unverified."""
     health_check: HealthCheck | None = None
-    health_port: int | None = None
-    """The port that checks go to; the endpoint's own, if None."""
+    health_port: int | ServicePort | None = None
+    """The port that checks go to: a number, or where endpoints of another Service port listen; the
+    endpoint's own, if None."""
     outliers: OutlierDetection | None = None
     slow_start: SlowStart | None = None
     limits: CircuitBreakers | None = None

@@ -175,6 +175,16 @@ def test_a_budget_for_retries_stands_beside_the_limits(
     assert interval in found.retry_budget.SerializeToString()
 
 
+def test_the_health_of_a_name_is_asked_for_on_a_port_of_its_own() -> None:
+    node = world.cluster(
+        dns=nodes.DnsAddress("b.com", 443), health_check=nodes.HealthCheck(), health_port=81
+    )
+    (locality,) = _message(node).load_assignment.endpoints
+    (found,) = (it.endpoint for it in locality.lb_endpoints)
+    assert found.address.socket_address.port_value == 443
+    assert found.health_check_config.port_value == 81
+
+
 def test_a_budget_without_an_interval_says_none() -> None:
     node = world.cluster(retry_budget=nodes.RetryBudget(0.0, always=0))
     (found,) = _message(node).circuit_breakers.thresholds

@@ -101,6 +101,36 @@ def test_a_change_of_every_cluster_renames_them_and_touches_no_endpoints() -> No
     assert {it.name.type_url for it in changed} == {resources.CLUSTER, resources.ROUTE}
 
 
+PROBES = nodes.ServicePort(ONE.port.service, 81, "probes")
+FIRST, SECOND = "10.0.0.1", "10.0.0.2"
+
+
+@pytest.mark.parametrize(
+    ("probes", "expected"),
+    [
+        (((FIRST, 9101), (SECOND, 9102)), [9101, 9102]),
+        (((FIRST, 9101),), [9101, 0]),
+        (((FIRST, 9001), (SECOND, 9001)), [0, 0]),  # as it is with addresses of this machine
+    ],
+)
+def test_health_is_asked_for_where_each_endpoint_has_the_other_port(
+    probes: tuple[tuple[str, int], ...], expected: list[int]
+) -> None:
+    made = _started()
+    served = ((FIRST, 9001), (SECOND, 9001))
+    for port, found in ((ONE.port, served), (PROBES, probes)):
+        made.engine.write(
+            world.ENDPOINTS, port, nodes.Endpoints(tuple(nodes.Endpoint(*it) for it in found))
+        )
+    checked = nodes.Cluster(ONE.port, health_check=nodes.HealthCheck(), health_port=PROBES)
+    made.host(world.PLAIN, "a.test", world.route(world.forward(checked)))
+    made.settle()
+    (locality,) = made.message(names.endpoints(ONE.port, PROBES)).endpoints
+    every = [it.endpoint for it in locality.lb_endpoints]
+    assert [it.address.socket_address.port_value for it in every] == [9001, 9001]
+    assert [it.health_check_config.port_value for it in every] == expected
+
+
 def test_endpoints_change_nothing_else() -> None:
     made = _started()
     made.host(world.PLAIN, "a.test", world.route(world.forward(ONE)))

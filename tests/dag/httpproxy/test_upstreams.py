@@ -2,6 +2,7 @@
 
 import pytest
 
+from crds.meta import NamespacedName
 from dag import nodes
 from tests.dag.httpproxy import served
 from tests.dag.httpproxy.manifests import configuration, services, to
@@ -30,6 +31,25 @@ def service(rest: str, route: str = "") -> str:
 def test_endpoints_are_asked_whether_they_work(policy: str, expected: nodes.HealthCheck) -> None:
     found = served.cluster(service("healthPort: 8080", f"healthCheckPolicy: {policy}"))
     assert (found.health_check, found.health_port) == (expected, 8080)
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (80, None),
+        (81, nodes.ServicePort(NamespacedName("default", "two"), 81, "health")),
+        (82, 82),  # for UDP
+        (83, 83),
+    ],
+)
+def test_health_is_asked_for_at_a_port_of_the_service(
+    number: int, expected: nodes.ServicePort | int | None
+) -> None:
+    ports = "{name: web, port: 80}, {name: health, port: 81}, {name: u, port: 82, protocol: UDP}"
+    two = services("two").replace("{port: 80}", ports)
+    to_two = f"services: [{{name: two, port: 80, healthPort: {number}}}]"
+    found = served.cluster(f"{{{to_two}, healthCheckPolicy: {{path: /}}}}", two)
+    assert found.health_port == expected
 
 
 @pytest.mark.parametrize(
