@@ -39,6 +39,14 @@ class Upstream:
     app_protocol: str = ""
     """`appProtocol` of the Service port; the Gateway API refuses unknown ones."""
 
+    @property
+    def unspoken(self) -> str:
+        """That the appProtocol is not known, as a sentence; empty if it is."""
+        if self.app_protocol in _SPOKEN:
+            return ""
+        text = f"port {self.port.port} of Service {self.port.service} has appProtocol "
+        return f"{text}{self.app_protocol[:60]!r}, which is not known: it gets HTTP/1.1 without TLS"
+
 
 @query
 def upstream(view: View, key: tuple[NamespacedName, int]) -> Upstream | Problem:
@@ -242,6 +250,10 @@ def _protocol(found: service.Service, port: service.ServicePort) -> nodes.Upstre
             return _annotated_protocol(found, port)
         case _:
             return "http/1.1"
+
+
+_SPOKEN = frozenset({"", "http", "https", "kubernetes.io/h2c", "kubernetes.io/ws"})
+"""The values of `appProtocol` that Ingresses and HTTPProxies know."""
 
 
 def _app_protocol(port: service.ServicePort) -> str:

@@ -31,6 +31,8 @@ class UpstreamOptions(NamedTuple):
     idle_timeout: float | None = None
     sni: str = ""
     """The server name of TLS: the host that requests are forwarded with, if that is rewritten."""
+    is_stream: bool = False
+    """They get connections, which have any protocol."""
 
 
 class ServiceCluster(NamedTuple):
@@ -105,6 +107,8 @@ def _cluster(
         return None
     if found.left_out:
         yield problems.endpoints_left_out(place, found.left_out)
+    if found.unspoken and not service.protocol and not options.is_stream:
+        yield problems.ignored_field(place, found.unspoken)
     protocol = service.protocol or found.protocol
     if protocol in _OVER_TLS and (why := view.ask(clientcertificate.unusable, ())):
         yield problems.client_certificate_not_valid(place, why)

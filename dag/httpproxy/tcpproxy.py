@@ -60,7 +60,9 @@ _NEEDS = "needs either services or an include"
 def _stream(view: View, place: Place, written: crd.TCPProxy) -> Following:
     spread = yield from balancing.of_connections(place, written.load_balancer_policy)
     manner = backends.UpstreamOptions(
-        spread.balancing, healthchecks.of_tcp(place, written.health_check_policy)
+        spread.balancing,
+        healthchecks.of_tcp(place, written.health_check_policy),
+        is_stream=True,
     )
     found = yield from backends.weighted_services(view, place, written.services, manner)
     clusters = {it.place: nodes.WeightedCluster(it.cluster, it.weight) for it in found}

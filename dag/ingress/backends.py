@@ -37,6 +37,8 @@ def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes
         return None
     if found.left_out:
         yield problems.endpoints_left_out(place.at("service"), found.left_out)
+    if found.unspoken:
+        yield problems.protocol_not_known(place.at("service"), found.unspoken)
     if found.protocol in ("h2", "tls") and (why := view.ask(clientcertificate.unusable, ())):
         yield problems.client_certificate_not_valid(place.at("service"), why)
     cluster = nodes.Cluster(found.port, found.dns, found.protocol, limits=found.limits)

@@ -62,6 +62,11 @@ def client_certificate_not_valid(place: Place, why: str) -> Problem:
     return place.error(ErrorType.TLSError, Contour.SecretNotValid, why)
 
 
+def protocol_not_known(place: Place, why: str) -> Problem:
+    """The Service says of its port that it speaks what is not known here."""
+    return place.warning(ErrorType.SpecError, Contour.IgnoredField, why)
+
+
 def endpoints_left_out(place: Place, why: str) -> Problem:
     """The Service has endpoints at addresses that cannot be served."""
     return place.warning(ErrorType.ServiceError, Own.EndpointsLeftOut, why)

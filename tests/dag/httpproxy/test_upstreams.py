@@ -5,7 +5,9 @@ import pytest
 from crds.meta import NamespacedName
 from dag import nodes
 from tests.dag.httpproxy import served
-from tests.dag.httpproxy.manifests import configuration, services, to
+from tests.dag.httpproxy.manifests import configuration, root, services, tls_root, to
+from tests.dag.world import messages, world
+from tests.testbed import pairs
 
 
 def service(rest: str, route: str = "") -> str:
@@ -189,6 +191,21 @@ def test_where_hops_are_trusted_not_every_redirect_is_followed(hops: int, is_tol
 def test_a_connection_may_idle(text: str, expected: float | None) -> None:
     found = served.cluster(to("s1", f"timeoutPolicy: {{idleConnection: {text}}}"))
     assert found.idle_timeout == expected
+
+
+@pytest.mark.parametrize(
+    ("manifest", "is_told"),
+    [
+        (root("it", f"routes: [{to('odd')}]"), True),
+        (root("it", "routes: [{services: [{name: odd, port: 80, protocol: h2c}]}]"), False),
+        (tls_root("it", "tcpproxy: {services: [{name: odd, port: 80}]}"), False),
+    ],
+)
+def test_an_app_protocol_that_is_not_known_is_told(manifest: str, is_told: bool) -> None:
+    odd = services("odd").replace("port: 80", "port: 80, appProtocol: grpc")
+    told = messages(world(odd + pairs.secret("cert") + manifest), "HTTPProxy", "it")
+    text = "?SpecError/IgnoredField: spec.routes[0].services[0]: port 80 of Service default/odd has"
+    assert [it.startswith(text) for it in told] == [True] * is_told
 
 
 def test_equal_policies_of_two_routes_are_one_cluster() -> None:

@@ -142,6 +142,28 @@ def test_a_port_for_udp_that_is_given_by_name_does_not_lead_to_the_one_for_tcp()
 
 
 @pytest.mark.parametrize(
+    ("spoken", "is_known"),
+    [
+        ("", True),
+        ("HTTPS", True),
+        ("kubernetes.io/h2c", True),
+        ("kubernetes.io/ws", True),
+        ("kubernetes.io/wss", False),
+        ("grpc", False),
+    ],
+)
+def test_an_app_protocol_that_is_not_known_is_told(spoken: str, is_known: bool) -> None:
+    port = (
+        f"name: a, port: 80, appProtocol: '{spoken}'}}, {{name: b, port: 3306, appProtocol: mysql"
+    )
+    found = ingress("i", f"rules: [{rule('a.com', path('/', 's1'))}]")
+    told = messages(world(services("s1", port=port) + found), "Ingress", "i")
+    text = f"port 80 of Service default/s1 has appProtocol '{spoken}', which is not known: it gets"
+    text = f"spec.rules[0].http.paths[0].backend.service: {text} HTTP/1.1 without TLS"
+    assert told == ([] if is_known else [f"?SpecError/IgnoredField: {text}"])
+
+
+@pytest.mark.parametrize(
     ("written", "reason"),
     [
         (backend("gone"), "ServiceUnresolvedReference"),
