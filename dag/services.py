@@ -81,6 +81,17 @@ def port(view: View, key: tuple[NamespacedName, int]) -> nodes.ServicePort | Non
 @query
 def endpoints(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
     """The ready endpoints; if none is ready, those that still serve while they terminate."""
+    return _found(view, port)
+
+
+@query
+def numbers(view: View, port: nodes.ServicePort) -> tuple[tuple[str, int], ...]:
+    """The addresses of the endpoints of a port, each with the number on which it listens. For ports
+    that get no requests: those with `endpoints` are reported if there are none."""
+    return tuple((it.address, it.port) for it in _found(view, port).endpoints)
+
+
+def _found(view: View, port: nodes.ServicePort) -> nodes.Endpoints:
     if port.kind == backendaddresses.KIND:
         return backendaddresses.endpoints(view, port.service)
     if local := localbackends.endpoints(view, port.service):

@@ -47,10 +47,10 @@ def endpoints(view: View, key: EndpointsKey) -> Pieces:
 def _health_ports(view: View, key: EndpointsKey, found: nodes.Endpoints) -> assignments.HealthPorts:
     if not isinstance(key.health_port, nodes.ServicePort):
         return key.health_port
-    checked = view.ask(services.endpoints, key.health_port)
-    if checked == found:  # addresses of this machine, which stand for every port of the Service
-        return None
-    return {it.address: it.port for it in checked.endpoints}
+    checked = view.ask(services.numbers, key.health_port)
+    if checked == tuple((it.address, it.port) for it in found.endpoints):
+        return None  # addresses of this machine, which stand for every port of the Service
+    return dict(checked)
 
 
 def shared_key(node: nodes.Cluster) -> nodes.Cluster:

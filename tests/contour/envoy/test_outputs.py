@@ -28,7 +28,7 @@ from contour.envoy import (
 from contour.envoy.grpcclients import queries as grpcclients
 from contour.xds import resources
 from crds.meta import NamespacedName
-from dag import nodes
+from dag import nodes, services
 from dag.configuration.reading import Settings, Timeouts
 from dag.engine.view import Table
 from tests.contour.envoy import world
@@ -129,6 +129,7 @@ def test_health_is_asked_for_where_each_endpoint_has_the_other_port(
     every = [it.endpoint for it in locality.lb_endpoints]
     assert [it.address.socket_address.port_value for it in every] == [9001, 9001]
     assert [it.health_check_config.port_value for it in every] == expected
+    assert made.engine.answer(services.endpoints, PROBES) is None, "it would be told to be idle"
 
 
 def test_endpoints_change_nothing_else() -> None:

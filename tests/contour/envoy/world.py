@@ -72,6 +72,9 @@ _ROWS: dict[Query[Any, Any], Any] = {
     ),
     securitylogin.secrets: lambda view, key: view.read(LOGINS, key),
     services.endpoints: lambda view, key: view.read(ENDPOINTS, key) or nodes.Endpoints(),
+    services.numbers: lambda view, key: tuple(
+        (it.address, it.port) for it in (view.read(ENDPOINTS, key) or nodes.Endpoints()).endpoints
+    ),
     secrets.secret: lambda view, key: view.read(SECRETS, key),
     trust.bundle: lambda view, key: view.read(BUNDLES, key),
     settings.chosen_configuration: lambda view, key: None,
