@@ -20,6 +20,7 @@ from grpc import aio
 from contour.envoyreports import encoding, report
 from contour.envoyreports.report import EnvoyReport, ReportDelta, Reports
 from contour.xds import authorization
+from contour.xds.disconnecting import disconnect
 
 log = logging.getLogger(__name__)
 
@@ -187,7 +188,7 @@ class Collector:
         while True:
             try:
                 async with asyncio.timeout(self.timeouts.silence):
-                    await call.write(answer)
+                    await _write(call, answer)
                     message = await anext(requests)
                 found = encoding.read_delta(message, is_comparable=is_comparable)
             except (TimeoutError, StopAsyncIteration, aio.InternalError):
@@ -238,3 +239,22 @@ class Collector:
             self._forget_early(fleet, replica)
         for reports in self._fleets.values():
             reports.drop(replica)
+
+
+_LAST_WRITE = 0.5
+"""Seconds that an answer may take once its call is to end."""
+
+
+async def _write(call: Call, answer: bytes) -> None:
+    """Sends an answer completely, also if this is cancelled: gRPC cannot end a call in the middle
+    of one, and the replica would wait for ever. One that does not read is disconnected."""
+    writing = asyncio.ensure_future(call.write(answer))
+    try:
+        await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        _, unread = await asyncio.wait((writing,), timeout=_LAST_WRITE)
+        if unread and disconnect((call.peer(),)):
+            await asyncio.wait(unread)
+        if writing.done():
+            writing.exception()  # the replica is gone: nobody has to be told
+        raise

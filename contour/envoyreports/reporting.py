@@ -60,6 +60,7 @@ class Timings:
     shortest: float = 0.1  # before the next try
     longest: float = 3.0
     connect: float = 5.0  # until a leader has to have answered
+    silence: float = 6.0  # of a leader, which answers every sign of life
 
 
 @dataclass(slots=True)
@@ -170,11 +171,14 @@ class Reporter:
         return encoding.greeting(encoding.Greeting(self.replica, self.build, fleets, self.address))
 
     async def _read(self, call: Call, writing: asyncio.Task[None]) -> None:
-        """Reads until the leader ends the call or sends a malformed message."""
-        with suppress(encoding.Malformed):
-            while (message := await call.read()) is not aio.EOF:
-                found = encoding.read_leader_status(message)
-                if found is not None:
+        """Reads until the leader ends the call, is silent or sends a malformed message."""
+        with suppress(encoding.Malformed, TimeoutError):
+            while True:
+                async with asyncio.timeout(self.timings.silence):
+                    message = await call.read()
+                if message is aio.EOF:
+                    break
+                if (found := encoding.read_leader_status(message)) is not None:
                     self.meet(found.peers)
                     self.on_leader_status(found)
         writing.cancel()

@@ -248,7 +248,7 @@ class Server:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._write(stream, stirred, over, call))
                 reading = tasks.create_task(self._read(stream, stirred, requests))
-                reading.add_done_callback(lambda _: _let_out(writing, stirred, over))
+                reading.add_done_callback(lambda _: _let_out(writing, stirred, over, call.peer()))
                 self._reading[stream], self._callers[stream] = reading, call.peer()
                 self._arrivals.came()
         finally:
@@ -304,11 +304,16 @@ def _later(seconds: float, action: Callable[[], None]) -> None:
 _LAST_WRITE = 0.5  # seconds
 
 
-def _let_out(writing: asyncio.Task[None], stirred: asyncio.Event, over: asyncio.Event) -> None:
-    """Lets a response be sent completely, because gRPC cannot end a call in the middle of one.
-
-    A client that does not read it is not waited for.
-    """
+def _let_out(
+    writing: asyncio.Task[None], stirred: asyncio.Event, over: asyncio.Event, peer: str
+) -> None:
+    """Lets a response be sent completely, because gRPC cannot end a call in the middle of one: the
+    client would not be told, and wait for ever. One that does not read is disconnected."""
     over.set()
     stirred.set()
-    asyncio.get_running_loop().call_later(_LAST_WRITE, writing.cancel)
+
+    def cut_off() -> None:
+        if not writing.done() and not disconnect((peer,)):
+            writing.cancel()
+
+    asyncio.get_running_loop().call_later(_LAST_WRITE, cut_off)

@@ -167,6 +167,57 @@ async def test_a_replica_that_falls_silent_is_not_believed_for_long(tmp_path: Pa
             await leader.until(lambda: leader.envoys() == 0)
 
 
+async def test_a_leader_that_resigns_while_it_answers_ends_the_call(tmp_path: Path) -> None:
+    """gRPC cannot end a call in the middle of an answer: the follower would never be told."""
+    of = replicas.instance(tmp_path)
+    async with of.replica("leader") as leader:
+        leader.collector.lead()
+        made = aio.secure_channel(leader.address, of.credentials(replicas.NAME), options=NAMED)
+        async with made as it:
+            call = reported(it)
+            await call.write(encoding.greeting(encoding.Greeting("early", "1", ("web",))))
+            while not leader.collector.followers:
+                await asyncio.sleep(0)
+            for _ in range(2):  # until the answer has begun, and not until it has been sent
+                await asyncio.sleep(0)
+            leader.collector.resign()
+            async with asyncio.timeout(PATIENCE):
+                assert await call.read() == encoding.ALIVE
+            assert await code(call) is grpc.StatusCode.OK
+
+
+async def test_a_leader_that_falls_silent_is_called_again() -> None:
+    """Its process lives, so gRPC's own signs of life are answered."""
+    calls: asyncio.Queue[None] = asyncio.Queue()
+
+    async def silent(_: AsyncIterator[bytes], call: Any) -> None:
+        calls.put_nowait(None)
+        await call.write(encoding.ALIVE)
+        await asyncio.Event().wait()
+
+    async def leaders() -> AsyncIterator[str]:
+        yield f"127.0.0.1:{port}"
+        await asyncio.Event().wait()
+
+    server = aio.server()
+    methods = {encoding.METHOD: grpc.stream_stream_rpc_method_handler(silent)}
+    server.add_generic_rpc_handlers(
+        (grpc.method_handlers_generic_handler(encoding.SERVICE, methods),)
+    )
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    timings = reporting.Timings(alive=0.1, shortest=0.02, longest=0.1, silence=0.3)
+    reporter = reporting.Reporter("one", "1", timings=timings)
+    try:
+        async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as tasks:
+            following = tasks.create_task(reporter.follow(leaders()))
+            for _ in range(2):
+                await calls.get()
+            following.cancel()
+    finally:
+        await server.stop(0)
+
+
 @pytest.mark.parametrize("message", [b"\xff", b"[]", b'{"fleet": "web", "envoys": "x"}'])
 async def test_garbage_ends_its_report_and_no_other(tmp_path: Path, message: bytes) -> None:
     async with pair(tmp_path) as (leader, follower, of):

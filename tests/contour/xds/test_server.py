@@ -189,6 +189,23 @@ async def test_a_fleet_that_is_removed_ends_its_streams_alone(tmp_path: Path) ->
         assert (await staying.answer()).resources[0].name == "b"
 
 
+async def test_a_client_that_reads_nothing_is_told_that_its_fleet_is_removed() -> None:
+    """gRPC cannot end a call in the middle of a response, so its connection ends."""
+    async with serving("127.0.0.1:0") as server:
+        address = f"127.0.0.1:{server.ports[0]}"
+        async with aio.insecure_channel(address, options=ALONE) as channel:
+            deaf = Caller(channel, SHAPES[0])
+            await deaf.ask(type_url=CLUSTER, node=node())
+            await deaf.answer()
+            big = world.cluster("big", alt_stat_name="x" * 9_999_999)
+            server.fleets["web"].publish([big])
+            server.remove("web")
+            async with asyncio.timeout(PATIENCE):
+                while server.connections:
+                    await asyncio.sleep(0.05)
+            assert await deaf.code() is grpc.StatusCode.UNAVAILABLE
+
+
 async def test_a_fleet_that_is_shut_admits_nobody_until_it_is_reopened(tmp_path: Path) -> None:
     address = f"unix:{tmp_path}/xds"
     async with serving(address) as server, aio.insecure_channel(address) as channel:
