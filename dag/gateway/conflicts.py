@@ -97,9 +97,7 @@ def of_settings(view: View, gateway_port: GatewayPort) -> Family | None:
 
 def conflict(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place) -> Problem | None:
     """Why a listener conflicts with others; None if it does not. Other sets are not named."""
-    beside = [
-        it for it in own if it.port == found.gateway_port.port and it.section != found.section
-    ]
+    beside = _beside(own, found)
     if view.ask(family, found.gateway_port) != found.family:
         if of_settings(view, found.gateway_port) not in {None, found.family}:
             return problems.port_of_settings(at, found.gateway_port.port)
@@ -107,7 +105,8 @@ def conflict(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place)
         return problems.protocol_conflict(at, found.gateway_port.port, strangers)
     rivals = view.bucket(PLACES, (found.gateway_port, found.family, found.host))
     if any(rank <= found.rank for rank, it in rivals if it != found.section):
-        twins = [it.section.name for it in beside if it.host == found.host]
+        alike = (found.family, found.host)
+        twins = [it.section.name for it in beside if (it.family, it.host) == alike]
         return problems.hostname_conflict(at, twins)
     return None
 
@@ -121,13 +120,22 @@ def overlap(view: View, own: Sequence[ListenerSpec], found: PortUse, at: Place) 
         return None
     others = [
         it.section.name
-        for it in own
-        if it.port == found.gateway_port.port
-        and it.section != found.section
-        and it.family == "HTTPS"
-        and hostnames.intersection(it.host, found.host) is not None
+        for it in _beside(own, found)
+        if it.family == "HTTPS" and hostnames.intersection(it.host, found.host) is not None
     ]
     return problems.hostnames_overlap(at, others)
+
+
+def _beside(own: Sequence[ListenerSpec], found: PortUse) -> list[ListenerSpec]:
+    """The other listeners of the same object on a port; those of unknown protocols are on none."""
+    port = found.gateway_port
+    return [
+        it
+        for it in own
+        if it.section != found.section
+        and it.family is not None
+        and (it.port, it.family == "UDP") == (port.port, port.is_udp)
+    ]
 
 
 def _wider(host: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from tests.dag.gateway.manifests import (
     http,
     https,
     listener,
+    listener_set,
     namespace,
     route,
     service,
@@ -140,6 +141,20 @@ def test_plain_http_and_tls_on_one_port_conflict_and_none_is_served() -> None:
     assert "is used with another protocol by https" in status_text.listener_messages(it, "http")[0]
     assert tls(it, "b.com") == ""
     assert routes(it, "*") == ["/ -> default/s1:80"]
+
+
+def test_only_listeners_that_conflict_are_named() -> None:
+    innocent = (listener("u", 80, "UDP"), listener("odd", 80, "SCTP"))
+    given = (http("h"), listener("t", 80, "TCP"), listener("t2", 81, "TCP"), *innocent)
+    it = world(
+        with_listeners(*given, rest="allowedListeners: {namespaces: {from: All}}")
+        + listener_set("ls", listener("t2", 81, "TCP"), listener("u2", 81, "UDP"))
+    )
+    named = "spec.listeners[0].protocol: port 80 is used with another protocol by t"
+    assert status_text.listener_messages(it, "h")[0] == named
+    named = "has the same port and hostname as a listener of another object of the Gateway"
+    (told, *_) = status_text.set_messages(it, "t2", "ls")
+    assert told == f"spec.listeners[0].hostname: {named}"
 
 
 def test_the_same_host_and_port_twice_is_a_conflict_and_none_is_served() -> None:
