@@ -14,6 +14,8 @@ from dag.engine.incremental import Engine
 from dag.problems.reasons import CommandLine
 from dag.warnings import uses
 
+_WHAT = "requests to it are answered with 503, and connections are closed"
+
 
 def messages(engine: Engine, subject: ObjectRef) -> Iterator[Told]:
     """The Services without a ready endpoint, for an object that is served, or the Service
@@ -21,7 +23,7 @@ def messages(engine: Engine, subject: ObjectRef) -> Iterator[Told]:
     names = [subject.key] if subject.kind == "Service" else uses.services(engine, subject)
     for name in names:
         if _is_idle(engine, name):
-            text = f"Service {name} has no ready endpoints: requests to it are answered with 503"
+            text = f"Service {name} has no ready endpoints: {_WHAT}"
             yield Told(text, "info", text, reason=CommandLine.ServiceWithoutEndpoints)
 
 

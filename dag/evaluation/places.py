@@ -212,22 +212,27 @@ def reached(world: World, answer: Answer) -> Answer:
         return replace(answer, backends=shares)
     if len({it.status for it in shares}) > 1:
         return replace(answer, backends=shares)
-    names = dict.fromkeys(str(it.cluster.port.service) for it in shares if it.cluster)
     changed = {it.response_headers for it in shares}
     return replace(
         answer,
         status=503,
-        cause=f"no endpoint of {_listed(names)} is ready",
+        cause=nothing_ready(it.cluster for it in shares if it.cluster is not None),
         response_headers=changed.pop() if len(changed) == 1 else answer.response_headers,
     )
 
 
-def _listed(names: dict[str, None]) -> str:
-    return "Service " + ", ".join(names)
+def nothing_ready(found: Iterable[nodes.Cluster]) -> str:
+    """That Services have no endpoints, as words for people."""
+    names = dict.fromkeys(str(it.port.service) for it in found)
+    return f"no endpoint of Service {', '.join(names)} is ready"
+
+
+def is_ready(world: World, cluster: nodes.Cluster) -> bool:
+    """Whether a cluster has an endpoint; one whose name Envoy resolves is taken to have one."""
+    return cluster.dns is not None or bool(endpoints(world, cluster))
 
 
 def _reached(world: World, share: Forwarded) -> Forwarded:
-    cluster = share.cluster
-    if cluster is None or cluster.dns is not None or endpoints(world, cluster):
+    if share.cluster is None or is_ready(world, share.cluster):
         return share
     return share._replace(status=503)

@@ -1,7 +1,7 @@
 """Connections that Envoy forwards unread: those to TCP ports, and to hosts without HTTP."""
 
 from dag import listeners, nodes
-from dag.evaluation import attached, guards
+from dag.evaluation import attached, guards, places
 from dag.evaluation.places import World
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Forwarded, Trace
@@ -17,7 +17,7 @@ def of_port(world: World, at: nodes.ListenerKey, request: Request, trace: Trace)
     if stream is None:
         return Answer(cause=f"no route leads anywhere from {port}: connections are closed")
     attached.of_stream(world, nodes.HostKey(*at, hostnames.EVERY), stream, trace)
-    return _streamed(stream, f"to {port}", request, trace)
+    return _streamed(world, stream, f"to {port}", request, trace)
 
 
 def of_host(
@@ -26,10 +26,12 @@ def of_host(
     """What becomes of a TLS connection to a host whose bytes are forwarded."""
     assert host.stream is not None
     attached.of_stream(world, key, host.stream, trace)
-    return _streamed(host.stream, f"for {key.host}", request, trace)
+    return _streamed(world, host.stream, f"for {key.host}", request, trace)
 
 
-def _streamed(stream: nodes.Stream, which: str, request: Request, trace: Trace) -> Answer:
+def _streamed(
+    world: World, stream: nodes.Stream, which: str, request: Request, trace: Trace
+) -> Answer:
     before = stream.guards
     if before is not None and before.ip_filter is not None:
         words = guards.not_admitted(before.ip_filter, request, trace)
@@ -39,8 +41,12 @@ def _streamed(stream: nodes.Stream, which: str, request: Request, trace: Trace) 
     for words in limits:
         trace.note("guard", "noted", words)
     shares = [it for it in stream.shares if it.weight]
-    if not any(it.cluster for it in shares):
+    used = [it.cluster for it in shares if it.cluster is not None]
+    if not used:
         return Answer(cause=f"no backend takes connections {which}: they are closed")
+    if not any(places.is_ready(world, it) for it in used):
+        words = places.nothing_ready(used)
+        return Answer(cause=f"{words}: connections {which} are closed")
     total = sum(it.weight for it in shares)
     return Answer(
         cause=f"Envoy forwards the bytes of connections {which} unread",

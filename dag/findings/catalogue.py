@@ -104,7 +104,7 @@ OWN: Mapping[Word, Entry] = {
     ),
     CommandLine.ServiceWithoutEndpoints: Entry(
         "warning",
-        "Requests are answered with 503.",
+        "Requests are answered with 503, and connections of streams are closed.",
         "Start pods that the Service selects and that are ready, or correct its selector.",
     ),
     Code.TokenOverPlainHTTP: Entry(

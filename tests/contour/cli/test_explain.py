@@ -158,6 +158,12 @@ BROKEN = {
         "HTTPProxy default/shop",
         "",
     ),
+    "no endpoints of a stream": (
+        PASSTHROUGH.replace("name: gone", "name: empty"),
+        "no answer: no endpoint of Service default/empty is ready",
+        "TLSRoute default/shop",
+        "Service default/empty has no ready endpoints: requests",
+    ),
 }
 
 
