@@ -4,9 +4,10 @@ A Service that cannot be resolved keeps its share: those connections are closed.
 reference, "TCPProxy".
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from crds import httpproxy as crd
+from crds.policies import HeadersPolicy
 from dag import nodes
 from dag.engine.view import View
 from dag.foreign import ignored
@@ -87,8 +88,25 @@ def _listed(
         if it.mirror:
             text = "connections of a tcpproxy are not mirrored; the service gets none"
             yield problems.ignored_field(at.at("mirror"), text)
+        else:
+            yield from _unread(at, it)
     found = tuple((at, it) for at, it in every if not it.mirror)
     if not found:
         text = "needs a service that is not a mirror"
         raise Refused(problems.stream_not_defined(place.at("services"), text))
     return found
+
+
+def _unread(at: Place, written: crd.Service) -> Iterator[Problem]:
+    """The fields that change requests or responses, of which a connection has none. A new `Host` is
+    the server name of TLS towards the Service (`backends`)."""
+    asked = written.request_headers_policy
+    others = asked is not None and any(it.name.lower() != "host" for it in asked.set)
+    fields = {
+        "requestHeadersPolicy": others or (asked is not None and bool(asked.remove)),
+        "responseHeadersPolicy": written.response_headers_policy not in (None, HeadersPolicy()),
+        "cookieRewritePolicies": bool(written.cookie_rewrite_policies),
+    }
+    text = "has no effect: Envoy does not interpret the data of a tcpproxy"
+    for name in (name for name, is_written in fields.items() if is_written):
+        yield problems.ignored_field(at.at(name), text)

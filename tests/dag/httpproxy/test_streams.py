@@ -88,6 +88,25 @@ def test_a_mirror_changes_no_share_of_connections(
     assert told.startswith("?TCPProxyError/IgnoredField: spec.tcpproxy.services[0].mirror: ")
 
 
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ("requestHeadersPolicy: {set: [{name: x-a, value: b}]}", "requestHeadersPolicy"),
+        ("requestHeadersPolicy: {remove: [x-a]}", "requestHeadersPolicy"),
+        ("requestHeadersPolicy: {set: [{name: Host, value: b.com}]}", ""),
+        ("responseHeadersPolicy: {remove: [x-a]}", "responseHeadersPolicy"),
+        ("responseHeadersPolicy: {}", ""),
+        ("cookieRewritePolicies: [{name: a, secure: true}]", "cookieRewritePolicies"),
+    ],
+)
+def test_what_changes_requests_is_told_to_have_no_effect(field: str, told: str) -> None:
+    engine = made(host(PASSED, f"tcpproxy: {{services: [{{name: s1, port: 80, {field}}}]}}"))
+    at = f"?TCPProxyError/IgnoredField: spec.tcpproxy.services[0].{told}: "
+    found = messages(engine, "HTTPProxy", "root")
+    assert [it.startswith(at) for it in found] == [True] * bool(told)
+    assert shares(engine) == [("s1", 1)]
+
+
 def test_connections_are_closed_where_all_services_are_mirrors() -> None:
     engine = made(host(PASSED, "tcpproxy: {services: [{name: s1, port: 80, mirror: true}]}"))
     assert stream(engine) == CLOSED
