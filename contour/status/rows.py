@@ -167,15 +167,21 @@ def _by_conditions(
     every = [(where, it) for where, conditions in [("", own), *parts] for it in conditions]
     bad = tuple(_bad(where, it) for where, it in every if is_bad(it))
     warnings = tuple(it for where, found in every for it in _warnings(where, found))
-    good = ", ".join(dict.fromkeys(it.type for _, it in every)) or "none"
-    if bad:
-        return "error", of_count(bad), (*bad, *warnings)
-    return "warning" if warnings else "ok", good, warnings
+    state = worst((*bad, *warnings))
+    if state == "error":
+        return state, of_count(bad), (*bad, *warnings)
+    good = ", ".join(dict.fromkeys(it.type for _, it in every if not is_bad(it))) or "none"
+    return state, good, (*bad, *warnings)
 
 
 def _bad(where: str, it: statuses.Condition) -> Told:
     text = f"{where}{it.type}={it.status} {it.reason}: {it.message}"
-    return _told(text, it.message, it.type, it.reason)
+    severity: Severity = "warning" if it.type in _HARMLESS else "error"
+    return _told(text, it.message, it.type, it.reason, severity)
+
+
+_HARMLESS = frozenset({"OverlappingTLSConfig"})
+"""Conditions of which users are to know, while everything is served as it is written."""
 
 
 def _warnings(where: str, found: statuses.Condition) -> Iterator[Told]:

@@ -175,7 +175,7 @@ REMEDIES: Mapping[str, str] = {
             Contour.AmbiguousReplacement, Contour.DuplicateMatchConditions,
             Contour.DuplicateProviderName, Contour.DuplicateReplacement,
             Contour.MultipleDefaultProvidersSpecified, Gateway.Conflicted,
-            Gateway.HostnameConflict, Gateway.OverlappingHostnames, Gateway.ProtocolConflict,
+            Gateway.HostnameConflict, Gateway.ProtocolConflict,
             Own.DuplicatePath,
         ),
         _SPLIT,
@@ -246,6 +246,7 @@ REMEDIES: Mapping[str, str] = {
     Gateway.NotAllowed: "Allow the namespace in `allowedListeners` of the Gateway.",
     Gateway.NotAllowedByListeners: "Allow the route's namespace and kind in `allowedRoutes` of the "
     "listener.",
+    Gateway.OverlappingHostnames: "Make the hostnames differ, unless this is meant.",
     Gateway.ParentNotAccepted: "Correct the parent; its status says what is wrong.",
     Gateway.ParentNotProgrammed: "Correct the parent; its status says what is wrong.",
     Gateway.Pending: "Wait; `contour config` shows for what.",

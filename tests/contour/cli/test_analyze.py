@@ -50,6 +50,23 @@ endpoints: []
 OTHER = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
 
 
+OVERLAPPING = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: gw}
+spec:
+  gatewayClassName: contour
+  listeners:
+  - {name: a, port: 443, protocol: TLS, hostname: "*.a.com", tls: {mode: Passthrough}}
+  - {name: b, port: 443, protocol: TLS, hostname: b.a.com, tls: {mode: Passthrough}}
+"""
+
+
 def analyze(manifests: str, *arguments: str) -> Result:
     return CliRunner().invoke(main, ["analyze", "-", *arguments], input=manifests)
 
@@ -68,6 +85,7 @@ CODES = {
     "a field of the wrong type": (
         GOOD.replace("port: 80}]\n", "port: high}]\n"), {"InvalidDocument": "error"}
     ),
+    "hosts that overlap": (OVERLAPPING, {"OverlappingHostnames": "warning"}),
     "no YAML": ("a: [", {"UnreadableFile": "error"}),
     "another class": (
         GOOD.replace("spec:\n  virt", "spec:\n  ingressClassName: nginx\n  virt"),
@@ -86,6 +104,7 @@ EXITS = [
     (GOOD, (), 0),
     (GOOD + SHADOWED, (), 0),
     (GOOD + SHADOWED, ("--fail-on", "warning"), 1),
+    (OVERLAPPING, (), 0),
     (TYPO, (), 1),
     (TYPO, ("--fail-on", "never"), 0),
     (TYPO, ("--ignore", "ServiceUnresolvedReference"), 0),

@@ -9,6 +9,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from contour.cli import main
+from tests.contour.cli.test_analyze import OVERLAPPING
 
 GOOD = """
 apiVersion: projectcontour.io/v1
@@ -202,6 +203,14 @@ def test_objects_without_a_status_are_listed_if_they_are_asked_for(folder: Path)
     Path(folder, "service.yaml").write_text(service)
     assert "Service a" not in rows(folder)
     assert rows(folder, "--all")["Service a"]["summary"] == "read"
+
+
+def test_hosts_that_overlap_are_a_warning(folder: Path) -> None:
+    Path(folder, "gateway.yaml").write_text(OVERLAPPING)
+    row = rows(folder)["Gateway gw"]
+    served = "Accepted, Programmed, ResolvedRefs"
+    assert (row["state"], row["summary"]) == ("warning", served)
+    assert [it["reason"] for it in row["problems"]] == ["OverlappingHostnames"] * 2
 
 
 def test_an_empty_folder_is_told(tmp_path: Path) -> None:
