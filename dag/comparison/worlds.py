@@ -146,7 +146,7 @@ def _of_tls(
         yield Difference(key, "connections", "forwarded to", texts[0], texts[1], origins, harm)
     if before is None or after is None:
         if before != after:
-            harm = "closed" if after is None and not texts[1] else None
+            harm = _harm_of_end(before, stream[1]) if after is None else None
             told = (_terminated(before), _terminated(after))
             yield Difference(key, "TLS", "certificate", *told, origins, harm)
         return
@@ -174,6 +174,14 @@ def _harm_of_stream(old: nodes.Stream | None, new: nodes.Stream | None) -> Harm 
 
 def _leads(stream: nodes.Stream) -> bool:
     return any(it.weight and it.cluster is not None for it in stream.shares)
+
+
+def _harm_of_end(before: nodes.Tls | None, after: nodes.Stream | None) -> Harm | None:
+    """The harm where TLS is terminated no more: Envoy checks no certificate of clients."""
+    if after is None:
+        return "closed"
+    is_checked = before is not None and before.clients is not None
+    return "unguarded" if is_checked and _leads(after) else None
 
 
 def _terminated(found: nodes.Tls | None) -> str:

@@ -366,10 +366,11 @@ def test_a_policy_that_goes_leaves_its_route_unguarded(policy: str, aspect: str)
     assert line.endswith(" ->  (unguarded)")
 
 
-def passed(service: str = "web", more: str = "") -> str:
-    tls = ", tls: {secretName: tls}"
+def passed(service: str = "web", more: str = "", tls: str | None = "}") -> str:
+    """A host with a `tcpproxy`. `tls` ends how TLS is terminated; if None, it is passed on."""
+    terms = ", tls: {passthrough: true}" if tls is None else f", tls: {{secretName: tls{tls}"
     stream = f"  tcpproxy: {{services: [{{name: {service}, port: 80}}]}}\n"
-    return SECRET + proxy(more=tls + more).replace("  routes:\n", stream)
+    return SECRET + proxy(more=terms + more).replace("  routes:\n", stream)
 
 
 def tcp(service: str) -> str:
@@ -402,6 +403,27 @@ def test_what_hurts_connections_is_marked(before: str, after: str, harm: Harm | 
     (found,) = (it for it in worlds.differences(old, new) if it.place.listener)
     assert isinstance(found, Difference)
     assert found.harm == harm
+
+
+CHECKED = ", clientValidation: {caSecret: ca}}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "harms"),
+    [
+        (passed(tls=CHECKED), passed(tls=None), ["unguarded"]),
+        (passed(), passed(tls=None), [None]),
+        (passed(tls=CHECKED), passed("gone", tls=None), ["closed", None]),
+        (passed(tls=CHECKED), passed(), ["unguarded"]),
+    ],
+)
+def test_certificates_that_nobody_checks_any_more_are_marked(
+    before: str, after: str, harms: list[Harm | None]
+) -> None:
+    given = SERVICES + pairs.authority("ca")
+    old, new = (world.world(given + it) for it in (before, after))
+    found = [it for it in worlds.differences(old, new) if it.place.listener]
+    assert [it.harm for it in found if isinstance(it, Difference)] == harms
 
 
 LET_IN = ", ipAllowPolicy: [{source: Peer, cidr: 127.0.0.0/8}]"
