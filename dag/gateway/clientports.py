@@ -54,6 +54,8 @@ class ListenerPolicy(NamedTuple):
     """It takes no requests, because what its policy asks for is not served."""
     is_asked_twice: bool
     """Both its Gateway and its policy say which certificates clients must show."""
+    ignores_tls: bool
+    """Its policy names it, and has settings for TLS, which does not end there."""
 
 
 @query
@@ -77,7 +79,14 @@ def _listener_policy(view: View, it: servedlisteners.ServedListener) -> Listener
         _senior(view, found),
         effect.is_closed or is_asked_twice,
         is_asked_twice,
+        effect.tls != clienttls.ClientTls() and not it.terminates and _is_named(view, it.section),
     )
+
+
+def _is_named(view: View, section: Section) -> bool:
+    """Whether a policy names a listener, and not all listeners of its holder."""
+    claims = view.ask(clientpolicies.POLICIES.claims, section.holder)
+    return policytargets.winner(claims, section.name) is not None
 
 
 def _senior(view: View, policy: NamespacedName | None) -> Senior | None:
@@ -161,6 +170,7 @@ def client_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | Non
     told = (
         *_shared(view, key, meant.effect),
         *_asked_twice(view, key, meant.effect),
+        *_ignored_tls(view, key),
         *_waiting(view, key, meant.effect),
         *_without_http3(view, key, meant.effect),
     )
@@ -175,6 +185,14 @@ def _asked_twice(
         at = complaints.attached(clienttls.KIND, key).at("tls").at("clientValidation")
         text = "the Gateway says what clients must show, too (tls.frontend)"
         yield complaints.policy_closes_listeners(at, text)
+
+
+def _ignored_tls(view: View, key: NamespacedName) -> Iterator[Problem]:
+    """Says so if a policy names listeners where TLS does not end, and says something of TLS."""
+    names = sorted(it.name for it in view.bucket(IGNORING_TLS, key))
+    if names:
+        at = complaints.attached(clienttls.KIND, key).at("tls")
+        yield shared.no_effect(at, f"TLS does not end at {', '.join(names)}")
 
 
 def _waiting(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
@@ -271,9 +289,12 @@ def _asked(
     return ((it.senior.key, it.section) for it in twice if it.senior is not None)
 
 
-def _secured(
-    _: ObjectRef, found: frozenset[ListenerPolicy]
-) -> Iterator[tuple[NamespacedName, SecurePort]]:
+def _ignoring(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, Section]]:
+    ignoring = (it for it in found if it.ignores_tls)
+    return ((it.senior.key, it.section) for it in ignoring if it.senior is not None)
+
+
+def _secured(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, SecurePort]]:
     for it in found:
         if it.senior is not None and it.secure is not None:
             yield it.senior.key, it.secure
@@ -292,8 +313,11 @@ SECURE: Index[NamespacedName, SecurePort] = Index(
 ASKED_TWICE: Index[NamespacedName, Section] = Index(
     "ClientTrafficPolicies beside Gateways that check clients", listener_policies, _asked
 )
+IGNORING_TLS: Index[NamespacedName, Section] = Index(
+    "listeners without TLS that a ClientTrafficPolicy names", placed, _ignoring
+)
 
-INDEXES = (ON_PORT, OF_POLICY, CLOSED, SECURE, ASKED_TWICE)
+INDEXES = (ON_PORT, OF_POLICY, CLOSED, SECURE, ASKED_TWICE, IGNORING_TLS)
 KEPT = (
     Kept(listener_policies, tables.GATEWAYS, listenersets.gateway_ref),
     Kept(listener_policies, tables.LISTENER_SETS, listenersets.ref),

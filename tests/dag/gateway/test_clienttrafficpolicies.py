@@ -496,6 +496,36 @@ def test_a_tls_stream_lets_nobody_in_where_any_certificate_would_do() -> None:
     assert tls(it, "t.example.com").clients == nodes.ClientValidation()
 
 
+@pytest.mark.parametrize(
+    ("targets", "spec", "told"),
+    [
+        (("raw",), "minVersion: '1.3'", "raw"),
+        (("passed", "raw", "ended"), f"clientValidation: {{{REFS}}}", "passed, raw"),
+        (("ended",), "minVersion: '1.3'", ""),
+        ((), "minVersion: '1.3'", ""),
+        (("raw",), "", ""),
+    ],
+)
+def test_settings_of_tls_are_told_for_listeners_that_are_named_and_do_not_end_it(
+    targets: tuple[str, ...], spec: str, told: str
+) -> None:
+    of_tls = "hostname: %s.com, tls: {mode: %s, certificateRefs: [{name: cert}]}"
+    given = (
+        listener("raw", 90, "TCP"),
+        listener("passed", 443, "TLS", of_tls % ("a", "Passthrough")),
+        listener("ended", 443, "TLS", of_tls % ("b", "Terminate")),
+    )
+    named = ", ".join(map(part, targets)) or GATEWAY
+    it = world(
+        GIVEN
+        + pairs.authority("ca")
+        + gateway("gw", *given)
+        + policy("a", f"tls: {{{spec}}}", named)
+    )
+    words = f"; spec.tls: has no effect: TLS does not end at {told}" if told else ""
+    assert status(it, "a") == ("Accepted", f"the policy applies{words}")
+
+
 def test_http3_is_served_on_a_port_whose_policy_asks_for_it() -> None:
     at = nodes.ListenerKey(DEFAULT_FLEET, "ingress_https")
     it = world(GIVEN + TWO)
