@@ -227,11 +227,11 @@ def _answered(found: "Explained") -> str:
         return f"answered {answer['status']}{to} by Envoy{cause}"
     if not found["backends"]:
         return f"no answer{cause}"
-    names = ", ".join(dict.fromkeys(it.get("service", "nobody") for it in found["backends"]))
+    names = ", ".join(dict.fromkeys(map(_named, found["backends"])))
     if answer.get("stream"):
-        return f"forwarded to Service {names}{cause}"
+        return f"forwarded to {names}{cause}"
     unless = ", unless a guard refuses it" if answer.get("mayBeRefused") else ""
-    return f"answered by Service {names}{unless}"
+    return f"answered by {names}{unless}"
 
 
 def _steps(steps: "list[ShownStep]", *, every: bool) -> Iterator[str]:
@@ -253,6 +253,11 @@ def _steps(steps: "list[ShownStep]", *, every: bool) -> Iterator[str]:
         yield f"  {_MARKS[it['outcome']]} {it['topic']:12} {whose}{it['text']}"
 
 
+def _named(share: "ShownBackend") -> str:
+    """The kind, name and port of a backend; `nobody` for a share without one."""
+    return f"{share.get('kind', 'Service')} {share['service']}" if "service" in share else "nobody"
+
+
 def _backend(share: "ShownBackend") -> str:
     if "service" not in share:
         closed = f"answered {share['status']}" if "status" in share else "closed"
@@ -260,7 +265,7 @@ def _backend(share: "ShownBackend") -> str:
     where = ", ".join(share["endpoints"][:3]) or "no ready endpoint"
     more = len(share["endpoints"]) - 3
     where += f" and {more} more" if more > 0 else ""
-    to = f"{share.get('kind', 'Service')} {share['service']} as {share['host']}{share['path']}"
+    to = f"{_named(share)} as {share['host']}{share['path']}"
     answer = _changed(share.get("responseHeaders", {}))
     answered = f"; its answers{answer}" if answer else ""
     return f"{share['share']:.0%} {to}{_changed(share['headers'])}: {where}{answered}"

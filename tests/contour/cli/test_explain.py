@@ -209,6 +209,20 @@ def test_the_route_that_takes_a_connection_is_named(url: str, manifests: str, ro
         assert told == (backend == "gone")
 
 
+def test_backends_are_named_with_their_kinds() -> None:
+    backend = """
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: Backend
+metadata: {name: elsewhere}
+spec: {endpoints: [{ip: {address: 10.9.9.9, port: 90}}]}
+"""
+    other = "{name: elsewhere, group: gateway.envoyproxy.io, kind: Backend}"
+    both = TCP.replace("[{name: gone, port: 80}]", f"[{other}, {{name: cart, port: 80}}]")
+    result = explain("tcp://shop.example.com:9000", manifests=f"{both}---{backend}")
+    first = result.stdout.splitlines()[0]
+    assert first.startswith("forwarded to Backend default/elsewhere:90, Service default/cart:80:")
+
+
 def test_a_certificate_that_has_ended_is_named() -> None:
     ended = pairs.with_pair("tls", *pairs.pair(7, days=1))
     result = explain("https://shop.example.com/cart", manifests=f"{TLS}{ended}")
