@@ -289,12 +289,16 @@ def _asked(
     return ((it.senior.key, it.section) for it in twice if it.senior is not None)
 
 
-def _ignoring(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, Section]]:
+def _ignoring(
+    _: ObjectRef, found: frozenset[ListenerPolicy]
+) -> Iterator[tuple[NamespacedName, Section]]:
     ignoring = (it for it in found if it.ignores_tls)
     return ((it.senior.key, it.section) for it in ignoring if it.senior is not None)
 
 
-def _secured(_: ObjectRef, found: frozenset[Placed]) -> Iterator[tuple[NamespacedName, SecurePort]]:
+def _secured(
+    _: ObjectRef, found: frozenset[ListenerPolicy]
+) -> Iterator[tuple[NamespacedName, SecurePort]]:
     for it in found:
         if it.senior is not None and it.secure is not None:
             yield it.senior.key, it.secure
@@ -314,7 +318,7 @@ ASKED_TWICE: Index[NamespacedName, Section] = Index(
     "ClientTrafficPolicies beside Gateways that check clients", listener_policies, _asked
 )
 IGNORING_TLS: Index[NamespacedName, Section] = Index(
-    "listeners without TLS that a ClientTrafficPolicy names", placed, _ignoring
+    "listeners without TLS that a ClientTrafficPolicy names", listener_policies, _ignoring
 )
 
 INDEXES = (ON_PORT, OF_POLICY, CLOSED, SECURE, ASKED_TWICE, IGNORING_TLS)
