@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from redis.asyncio import Redis as Client
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
 
 from contour.ratelimits.counting import Hit
 
@@ -34,7 +37,11 @@ class Redis:
         authorities."""
         trust = {"ssl_ca_data": authority} if authority else {}
         self._client = Client.from_url(
-            url, socket_timeout=TIMEOUT, socket_connect_timeout=TIMEOUT, **trust
+            url,
+            socket_timeout=TIMEOUT,
+            socket_connect_timeout=TIMEOUT,
+            retry=_again(),
+            **trust,
         )
         self._waiting: list[_Waiting] = []
         self._sending: asyncio.Future[None] | None = None
@@ -76,3 +83,9 @@ class Redis:
         for name, seconds in windows.items():
             pipeline.expire(name, seconds)
         return await pipeline.execute()
+
+
+def _again() -> Retry:
+    """One more try over a new connection: Redis closes those that are idle, and all when it is
+    restarted. None after a timeout, for by then Envoy has decided."""
+    return Retry(NoBackoff(), 1, (RedisConnectionError,))

@@ -1,5 +1,7 @@
 # What we use of redis-py, of which its own types are partly unknown.
 
+from redis.asyncio.retry import Retry
+
 class Pipeline:
     def incrby(self, name: str, amount: int) -> object: ...
     def expire(self, name: str, time: int) -> object: ...
@@ -13,6 +15,7 @@ class Redis:
         *,
         socket_timeout: float,
         socket_connect_timeout: float,
+        retry: Retry,
         ssl_ca_data: str = ...,
     ) -> Redis: ...
     def pipeline(self, *, transaction: bool) -> Pipeline: ...

@@ -343,3 +343,13 @@ async def test_what_is_asked_at_the_same_time_shares_round_trips_to_redis(tmp_pa
             with pytest.raises(OSError, match="Redis does not count"):
                 await counters.add(hits, 7)
         await counters.close()
+
+
+async def test_hits_are_counted_although_redis_has_closed_the_connection(tmp_path: Path) -> None:
+    ratelimit.require()
+    with ratelimit.redis(tmp_path) as redis:
+        counters, hits = Redis(f"redis://{redis.address}"), [Hit(b"a", 3600, 1)]
+        assert await counters.add(hits, 7) == (1,)
+        redis.ask("CLIENT", "KILL", "TYPE", "normal")
+        assert await counters.add(hits, 7) == (2,)
+        await counters.close()
