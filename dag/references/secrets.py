@@ -14,6 +14,8 @@ from dag.references import parsing
 
 MAX_PEM = 256 * 1024
 """Bytes of a chain or key; parsing more is an attack (CVE-2024-12401)."""
+_CURVES = ("secp256r1", "secp384r1", "secp521r1")
+"""The curves of keys that Envoy takes: P-256, P-384 and P-521."""
 
 
 @query
@@ -85,6 +87,8 @@ def _pair(chain: bytes, key: bytes) -> nodes.Secret | str:
         return "has a private key that is neither RSA nor ECDSA"
     if isinstance(private, rsa.RSAPrivateKey) and private.key_size < 2048:
         return f"has an RSA key of {private.key_size} bits, fewer than 2048"
+    if isinstance(private, ec.EllipticCurvePrivateKey) and private.curve.name not in _CURVES:
+        return f"has an ECDSA key of the curve {private.curve.name}, not P-256, P-384 or P-521"
     spki = PublicFormat.SubjectPublicKeyInfo
     if private.public_key().public_bytes(Encoding.DER, spki) != leaf_key.public_bytes(
         Encoding.DER, spki

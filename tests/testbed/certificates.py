@@ -1,7 +1,7 @@
 """Throw-away certificates: authorities, what they issue and revoke, and TLS contexts for them.
 
-Keys are of the curve P-256, which costs microseconds. Everything is valid for a day, except
-self-signed certificates.
+Keys are of the curve P-256, which costs microseconds, unless another is asked for. Everything
+is valid for a day, except self-signed certificates.
 """
 
 import ssl
@@ -21,6 +21,7 @@ from cryptography.x509.oid import NameOID
 
 _LIFE = timedelta(days=1)
 _FIRST_DAY = datetime(2020, 1, 1, tzinfo=UTC)
+_P256 = ec.SECP256R1()
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,13 @@ def issued(by: Pair, *names: str) -> Pair:
     return _signed(names[0], by, x509.SubjectAlternativeName([*map(_general_name, names)]))
 
 
-def self_signed(name: str, *names: str, days: float = 36500) -> Pair:
+def self_signed(
+    name: str, *names: str, days: float = 36500, curve: ec.EllipticCurve = _P256
+) -> Pair:
     """A certificate for these names that is its own authority; its days count from 2020."""
     others = [*map(_general_name, names or (name,))]
     period = (_FIRST_DAY, _FIRST_DAY + timedelta(days=days))
-    return _signed(name, None, x509.SubjectAlternativeName(others), period)
+    return _signed(name, None, x509.SubjectAlternativeName(others), period, curve)
 
 
 def revocations(by: Pair, *revoked: Pair) -> bytes:
@@ -109,8 +112,9 @@ def _signed(
     by: Pair | None,
     extension: x509.ExtensionType,
     period: tuple[datetime, datetime] | None = None,
+    curve: ec.EllipticCurve = _P256,
 ) -> Pair:
-    key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
+    key, now = ec.generate_private_key(curve), datetime.now(UTC)
     start, end = period or (now - _LIFE, now + _LIFE)
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     issuer = subject if by is None else by.certificate.subject

@@ -1,12 +1,13 @@
 """Hosts behind TLS: Secrets, delegation, versions, and what plain HTTP does meanwhile."""
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from dag import tables
 from dag.ports import HostPorts
 from tests.dag.httpproxy.manifests import configuration, on, services, tls_root, to
 from tests.dag.world import apply, delete, messages, problems, routes, secure, tls, world
-from tests.testbed import pairs
+from tests.testbed import certificates, pairs
 
 SERVICES = services("s1", "s2")
 REDIRECT = "/ -> 301 https"
@@ -67,6 +68,7 @@ def test_a_redirect_names_the_port_that_users_see_where_it_is_unusual() -> None:
 
 
 CHAIN, KEY = pairs.pair()
+OTHER_CURVE = certificates.self_signed("k1", curve=ec.SECP256K1())
 
 
 @pytest.mark.parametrize(
@@ -78,6 +80,7 @@ CHAIN, KEY = pairs.pair()
         (pairs.with_pair("cert", b"junk", KEY), "does not parse"),
         (pairs.with_pair("cert", pairs.in_year_0(CHAIN), KEY), "does not parse"),
         (pairs.with_pair("cert", CHAIN, pairs.pair(1)[1]), "do not belong together"),
+        (pairs.of("cert", OTHER_CURVE), "an ECDSA key of the curve secp256k1, not P-256"),
     ],
 )
 def test_a_secret_that_cannot_serve_takes_the_host_off_tls_but_never_into_the_clear(
