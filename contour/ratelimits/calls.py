@@ -20,9 +20,8 @@ from grpc import StatusCode
 log = logging.getLogger(__name__)
 
 MOST = 8 << 20
-"""Bytes of a request, with its head; who sends more is cut off, so the limits of that request do
-not hold. Envoys send some hundred; 128 rules that all count the longest header that Envoy takes
-(60 KiB) are less."""
+"""Bytes of a request, with its head. Envoys send some hundred; more than this only where clients
+may send very long headers, or very many conditions count them."""
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/grpc\r\n"
 _ANSWER = _HEAD + b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\ngrpc-status: 0\r\n\r\n"
 _REFUSAL = _HEAD + b"grpc-status: %d\r\ngrpc-message: %b\r\ncontent-length: 0\r\n\r\n"
@@ -47,6 +46,8 @@ class Answering(Protocol):
 
     path: bytes
     """The path of the method."""
+    too_long: bytes
+    """The encoded response to a request of more than `MOST` bytes."""
 
     async def answer(self, message: bytes, caller: Caller) -> bytes:
         """The encoded response to an encoded request. Raises `Refused`."""
@@ -61,6 +62,7 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self._received = 0  # bytes since the last call
         self._target, self._body = bytearray(), bytearray()
+        self._is_body = False  # whether the head is complete
         self._call: asyncio.Future[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -71,8 +73,8 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Some of a request."""
         self._received += len(data)
-        if self._received > MOST:
-            self._cut(f"has more than {MOST} bytes")
+        if self._received > MOST and not self._is_body:
+            self._cut(f"has a head of more than {MOST} bytes")
             return
         try:
             self._parser.feed_data(data)
@@ -87,23 +89,32 @@ class Connection(asyncio.Protocol):
         """Some of the target of a request."""
         self._target += part
 
+    def on_headers_complete(self) -> None:
+        """Its head is complete."""
+        self._is_body = True
+
     def on_body(self, part: bytes) -> None:
-        """Some of its body."""
-        self._body += part
+        """Some of its body; nothing of one that is too long is kept, but it is read to its end, for
+        the answer must not be lost."""
+        if self._received > MOST:
+            self._body.clear()
+        else:
+            self._body += part
 
     def on_message_complete(self) -> None:
         """A request is complete; Envoy sends the next one only after the answer."""
         if self._call is not None:
             self._cut("came before the last one was answered")
             return
-        target, body = bytes(self._target), bytes(self._body)
+        target, body = bytes(self._target), bytes(self._body) if self._received <= MOST else None
         called = self._answered(target, body, stays=self._parser.should_keep_alive())
         self._call = asyncio.ensure_future(called)
         self._target, self._body, self._received = bytearray(), bytearray(), 0
+        self._is_body = False
 
-    async def _answered(self, target: bytes, body: bytes, *, stays: bool) -> None:
+    async def _answered(self, target: bytes, body: bytes | None, *, stays: bool) -> None:
         try:
-            message = await self._answering.answer(self._message(target, body), self._caller)
+            message = await self._answer(target, body)
             framed = b"\0%b%b" % (len(message).to_bytes(4, "big"), message)
             answer = _ANSWER % (len(framed), framed)
         except Refused as it:
@@ -119,15 +130,23 @@ class Connection(asyncio.Protocol):
     def _caller(self, name: str) -> object:
         return self._transport.get_extra_info(name)
 
-    def _message(self, target: bytes, body: bytes) -> bytes:
-        """The message of a call. Raises `Refused`."""
+    async def _answer(self, target: bytes, body: bytes | None) -> bytes:
+        """The answer to a call; None is a body that is too long. Raises `Refused`."""
         if target != self._answering.path:
             raise Refused(StatusCode.UNIMPLEMENTED, f"no such method: {target.decode('latin-1')}")
-        if len(body) < _PREFIX or int.from_bytes(body[1:_PREFIX], "big") != len(body) - _PREFIX:
-            raise Refused(StatusCode.INTERNAL, "the body is not one message")
-        if body[0]:
-            raise Refused(StatusCode.UNIMPLEMENTED, "the message is compressed")
-        return body[_PREFIX:]
+        if body is None:
+            log.warning("a request for a decision has more than %d bytes", MOST)
+            return self._answering.too_long
+        return await self._answering.answer(_message(body), self._caller)
+
+
+def _message(body: bytes) -> bytes:
+    """The message of a call. Raises `Refused`."""
+    if len(body) < _PREFIX or int.from_bytes(body[1:_PREFIX], "big") != len(body) - _PREFIX:
+        raise Refused(StatusCode.INTERNAL, "the body is not one message")
+    if body[0]:
+        raise Refused(StatusCode.UNIMPLEMENTED, "the message is compressed")
+    return body[_PREFIX:]
 
 
 def _refusal(code: StatusCode, words: str) -> bytes:

@@ -29,6 +29,9 @@ class Service:
     """The answers; `domains` is replaced as a whole when there is a new configuration."""
 
     path = b"/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit"
+    too_long = Response(overall_code=Response.OVER_LIMIT).SerializeToString()
+    """Who sends more than can be counted is over the limit: without an answer the request would
+    pass all its limits."""
 
     def __init__(self, counters: Counters, now: Clock = clock, client: str | None = None) -> None:
         """`client` is the name that certificates of clients must have; None: they need none."""

@@ -19,6 +19,7 @@ class Echo:
     """Answers with what it is sent, once `opened` is set."""
 
     path = asking.PATH.encode()
+    too_long = b"too long"
 
     def __init__(self) -> None:
         self.opened = asyncio.Event()
@@ -86,14 +87,24 @@ async def test_what_is_not_answered_is_refused_and_the_next_call_is_answered(
         b"\x16\x03\x01\x02\x00\x01",
         b"GET / HTTP/1.1\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\nmore",
         b"POST / HTTP/1.1\r\nx: " + b"a" * MOST,
-        framed(b"a" * MOST),
     ],
 )
-async def test_what_is_no_request_or_too_large_is_cut_off(tmp_path: Path, bad: bytes) -> None:
+async def test_what_is_no_request_or_has_too_large_a_head_is_cut_off(
+    tmp_path: Path, bad: bytes
+) -> None:
     async with echoing(tmp_path) as (_, (reader, writer)):
         writer.write(bad)
         with pytest.raises((EOFError, ConnectionError)):
             await received(reader)
+
+
+async def test_what_is_too_long_has_an_answer_of_its_own_and_so_has_the_next_call(
+    tmp_path: Path,
+) -> None:
+    async with echoing(tmp_path) as (_, (reader, writer)):
+        for message, answer in ((b"a" * MOST, b"too long"), (b"next", b"next")):
+            writer.write(framed(message))
+            assert await received(reader) == answer
 
 
 CHUNK = b"40\r\n" + b"a" * 64 + b"\r\n"

@@ -95,6 +95,10 @@ async def test_what_cannot_be_read_is_refused_and_told_once(
     assert len(caplog.messages) == 1
 
 
+def test_who_sends_more_than_can_be_counted_is_over_the_limit() -> None:
+    assert Response.FromString(Service.too_long).overall_code == Response.OVER_LIMIT
+
+
 @pytest.mark.parametrize(
     ("configs", "words"),
     [

@@ -95,6 +95,19 @@ async def test_it_answers_an_error_to_values_that_are_not_utf_8(
                     await call(asked.replace(b"~", b"\xff"), timeout=PATIENCE)
 
 
+async def test_it_answers_an_error_to_more_than_4_mib(
+    tmp_path: Path, redis: ratelimit.Redis
+) -> None:
+    # What docs/gateway-api.md says of it; ours answers that it is over the limit.
+    port, asked = free_port(), asking.request("test", [("a", "a" * (4 << 20))])
+    async with serving(port):
+        with ratelimit.service(tmp_path, f"127.0.0.1:{port}", redis) as service:
+            async with aio.insecure_channel(f"127.0.0.1:{service.port}") as channel:
+                call = channel.unary_unary(asking.PATH)
+                with pytest.raises(aio.AioRpcError, match="larger than max"):
+                    await call(asked.SerializeToString(), timeout=PATIENCE)
+
+
 async def test_it_follows_the_next_control_plane(tmp_path: Path, redis: ratelimit.Redis) -> None:
     port = free_port()
     with ratelimit.service(tmp_path, f"127.0.0.1:{port}", redis) as service:
