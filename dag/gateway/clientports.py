@@ -219,8 +219,24 @@ def _without_http3(
         text = "connections of its ports begin with the PROXY protocol"
         yield shared.no_effect(at, text)
         return
+    if mine and (why := _unfit_for_quic(view, effect)):
+        yield shared.no_effect(at, why)
+        return
     for number in sorted({it.port.number for it in mine if _is_for_unknown_names(view, it)}):
         yield complaints.no_http3_for_unknown_names(at, str(number))
+
+
+def _unfit_for_quic(view: View, effect: clientpolicies.Effect) -> str:
+    """Why no host of a policy can be served over HTTP/3 (`SecureHost.can_speak_http3`); empty if
+    the policy does not prevent it."""
+    tls, usual = effect.tls, view.ask(configured.tls_versions, ())
+    if max(tls.minimum or usual.minimum, tls.maximum or usual.maximum) != "1.3":
+        return "it needs TLS 1.3"
+    if tls.clients is not None:
+        return "certificates of clients (tls.clientValidation) are not checked over HTTP/3"
+    if effect.traffic.connections:
+        return "connections are not counted (connection.connectionLimit) over HTTP/3"
+    return ""
 
 
 def _is_for_unknown_names(view: View, it: SecurePort) -> bool:

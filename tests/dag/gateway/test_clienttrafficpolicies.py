@@ -546,6 +546,11 @@ def test_http3_is_served_on_a_port_whose_policy_asks_for_it() -> None:
 
 UNNAMED = "has no effect on port 443 for hosts that neither a listener nor a route names"
 PROXIED = "has no effect: connections of its ports begin with the PROXY protocol"
+UNCHECKED = (
+    "has no effect: certificates of clients (tls.clientValidation) are not checked over HTTP/3"
+)
+UNCOUNTED = "has no effect: connections are not counted (connection.connectionLimit) over HTTP/3"
+OLD = configuration("envoy: {listener: {tls: {maximumProtocolVersion: '1.2'}}}")
 EVERY_PORT = configuration("envoy: {listener: {useProxyProtocol: true}}")
 
 
@@ -558,6 +563,11 @@ EVERY_PORT = configuration("envoy: {listener: {useProxyProtocol: true}}")
         (TWO + EVERY_PORT, "", PROXIED),
         (TWO + EVERY_PORT, "enableProxyProtocol: false", ""),
         (PLAIN + route("r"), "proxyProtocol: {}", ""),
+        (TWO, "tls: {maxVersion: '1.2'}", "has no effect: it needs TLS 1.3"),
+        (TWO + OLD, "", "has no effect: it needs TLS 1.3"),
+        (TWO + OLD, "tls: {maxVersion: '1.3'}", ""),
+        (TWO, "tls: {clientValidation: {mode: Request}}", UNCHECKED),
+        (TWO, "connection: {connectionLimit: {value: 1}}", UNCOUNTED),
         (gateway("gw", https()), "", ""),
         (gateway("gw", https()) + route("r", hosts=("a.example.com",)), "", ""),
         (gateway("gw", https(), https("b", rest=host("b.com"))) + route("r"), "", UNNAMED),
