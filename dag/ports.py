@@ -66,6 +66,18 @@ def binding(view: View, port: int) -> tuple[str, int]:
     return ports.http_address, container_port(port)
 
 
+def seen(view: View, listener: nodes.Listener) -> int:
+    """The port that clients connect to.
+
+    It is the listener's port if a Service, or whoever chose the local port, translates it. If a
+    process on one machine binds another port by itself, nothing translates that.
+    """
+    machine = view.read(tables.HOST_PORTS, ())
+    if machine is None or listener.port in dict(machine.overrides):
+        return listener.port
+    return listener.bind_port
+
+
 def local_port(port: int) -> int:
     """The port that is bound on one machine: unprivileged processes bind ports from 1024 on."""
     return port if port >= 1024 else port + OFFSET

@@ -1,6 +1,6 @@
 """Redirects from plain HTTP to HTTPS on the same host, for Ingress and HTTPProxy alike."""
 
-from dag import entrypoints, nodes, tables
+from dag import entrypoints, nodes, ports
 from dag.engine.view import View
 
 
@@ -13,17 +13,5 @@ def to_https(view: View) -> nodes.Redirect | nodes.Respond:
     listener = view.ask(entrypoints.secure_listener, ())
     if listener is None:
         return nodes.Respond(503)
-    port = _seen(view, listener)
+    port = ports.seen(view, listener)
     return nodes.Redirect(301, scheme="https", port=None if port == 443 else port)
-
-
-def _seen(view: View, listener: nodes.Listener) -> int:
-    """The port that clients connect to.
-
-    It is the listener's port if a Service, or whoever chose the local port, translates it. If a
-    process on one machine binds another port by itself, nothing translates that.
-    """
-    machine = view.read(tables.HOST_PORTS, ())
-    if machine is None or listener.port in dict(machine.overrides):
-        return listener.port
-    return listener.bind_port

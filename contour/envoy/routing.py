@@ -28,7 +28,7 @@ from contour.envoy.patches import applying, layers, places
 from contour.envoy.patches.applying import Patched
 from contour.xds import resources
 from crds.records import replace
-from dag import hosts, listeners, nodes
+from dag import hosts, listeners, nodes, ports
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import clientports
@@ -192,14 +192,15 @@ def _asked(view: View, key: nodes.HostKey) -> virtual_hosts.Asked:
 
 
 def _also(view: View, key: nodes.HostKey) -> str:
-    """The `alt-svc` header of a host with TLS: HTTP/3 on the port of its listener."""
+    """The `alt-svc` header of a host with TLS: HTTP/3 on the port of its listener, as clients see
+    it."""
     at = nodes.ListenerKey(key.fleet, key.listener)
     if not policy.serves_http3(view, at):
         return ""
     secure, listener = view.ask(hosts.secure_host, key), view.ask(listeners.listener, at)
     if secure is None or listener is None or key.host == "*" or not secure.can_speak_http3:
         return ""
-    return quic.advertisement(listener.port)
+    return quic.advertisement(ports.seen(view, listener))
 
 
 def clusters_of(

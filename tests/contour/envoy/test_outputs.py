@@ -28,9 +28,10 @@ from contour.envoy import (
 from contour.envoy.grpcclients import queries as grpcclients
 from contour.xds import resources
 from crds.meta import NamespacedName
-from dag import nodes, services
+from dag import nodes, tables
 from dag.configuration.reading import Settings, Timeouts
 from dag.engine.view import Table
+from dag.ports import HostPorts
 from tests.contour.envoy import world
 from tests.laws.rebuild import rebuilt
 
@@ -314,3 +315,24 @@ def test_the_first_use_of_a_guard_changes_no_listener() -> None:
     types = {it.name.type_url for it in made.settle()}
     assert {resources.ROUTE, resources.EXTENSION} <= types
     assert resources.LISTENER not in types
+
+
+@pytest.mark.parametrize(
+    ("host_ports", "port"),
+    [
+        (None, 443),
+        (HostPorts(), 8443),  # moved from 443: nobody translates it
+        (HostPorts(overrides=((443, 8443),)), 443),  # chosen: clients reach it as 443
+    ],
+)
+def test_answers_over_tls_name_the_port_at_which_clients_find_http3(
+    host_ports: HostPorts | None, port: int
+) -> None:
+    made = world.World()
+    made.engine.write(tables.HOST_PORTS, (), host_ports)
+    made.engine.write(world.EDGES, (), nodes.Edge(http3=True))
+    made.listeners(world.secure_listener(8443))
+    made.secure("a.test", world.tls())
+    made.host(world.SECURE, "a.test", world.route(world.forward(ONE)))
+    (body,) = (it.body for _, _, it in made.settle() if it and b"alt-svc" in it.body)
+    assert f'h3=":{port}"'.encode() in body

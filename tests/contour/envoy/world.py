@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from contour.envoy import messages, outputs
 from contour.xds import resources
 from crds.meta import NamespacedName, ObjectRef
-from dag import defaults, exports, hosts, listeners, nodes, services, tables
+from dag import defaults, exports, hosts, listeners, nodes, ports, services, tables
 from dag.configuration import settings
 from dag.configuration.reading import Settings
 from dag.engine.incremental import Engine
@@ -43,6 +43,7 @@ PLAN = (
         indexes=(
             listeners.NAMES,
             hosts.UNSERVED,
+            ports.UDP_HELD,
             tables.ALL_CONFIGURATIONS,
             exports.EXPORTED,
             exports.EXPORTED_SERVICES,
@@ -119,8 +120,8 @@ class World:
     def no_host(self, listener: str, host: str) -> None:
         self.engine.write(VIRTUAL_HOSTS, nodes.HostKey(FLEET, listener, host), None)
 
-    def endpoints(self, cluster: nodes.Cluster, *ports: int) -> None:
-        found = nodes.Endpoints(tuple(nodes.Endpoint("127.0.0.1", it) for it in ports))
+    def endpoints(self, cluster: nodes.Cluster, *numbers: int) -> None:
+        found = nodes.Endpoints(tuple(nodes.Endpoint("127.0.0.1", it) for it in numbers))
         self.engine.write(ENDPOINTS, cluster.port, found)
 
     def settle(self) -> list[resources.Change]:
