@@ -54,6 +54,15 @@ def missing(view: View, written: Written | None, namespace: str) -> Iterator[tup
             yield "passwordSecret", f"Secret {name} not found"
         elif not found.data.get(PASSWORD):
             yield "passwordSecret", f"Secret {name} has no {PASSWORD}"
+        elif _is_padded(found.data[PASSWORD]) and view.read(tables.HOST_PORTS, ()) is None:
+            text = f"the {PASSWORD} of Secret {name} begins or ends with white space"
+            yield "passwordSecret", f"{text}, such as a line break"
+
+
+def _is_padded(password: bytes) -> bool:
+    """Whether there is white space around a password. Pods get it as it is, and Redis refuses it;
+    on one machine it is left out (`reached`)."""
+    return password != password.strip()
 
 
 def content(view: View, written: Written, namespace: str) -> Iterator[bytes]:

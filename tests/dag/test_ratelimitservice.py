@@ -127,6 +127,8 @@ def _state(found: Engine) -> str:
               "passwordSecret: Secret projectcontour/redis not found"]),
         (secret("redis", ca_crt=b""), ["tls.caSecret: Secret projectcontour/redis has no ca.crt",
               "passwordSecret: Secret projectcontour/redis has no redis-password"]),
+        (of_redis(b"secret\n"), ["passwordSecret: the redis-password of Secret "
+              "projectcontour/redis begins or ends with white space, such as a line break"]),
         (of_redis(), []),
     ],
 )  # fmt: skip
@@ -249,6 +251,7 @@ def test_on_one_machine_a_process_counts_while_a_route_needs_it() -> None:
     ("redis", "password", "url"),
     [
         (REDIS, b"secret", "rediss://:secret@redis:6379"),
+        (REDIS, b"secret\n", "rediss://:secret@redis:6379"),
         (REDIS, b"me:a/b", "rediss://me:a%2Fb@redis:6379"),
         ("{address: 'redis:6379', passwordSecret: redis}", b"a@b", "redis://:a%40b@redis:6379"),
         ("{address: 'redis:6379'}", b"", "redis://redis:6379"),
