@@ -17,7 +17,8 @@ _CURRENT = "..data"
 
 
 def write(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Writes these files to the folder; files of other names stay."""
+    """Writes these files to the folder, in place of those of the last time; what others have put
+    there stays."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix="..", dir=folder))
     for name, content in contents.items():

@@ -4,11 +4,20 @@ The files have the names of Contour's certgen. `CAkey.pem` is ours: with it, a s
 what is due instead of starting again. Only the issuer must have it.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from provisioning import folders, pem
+from provisioning import folders, pem, rotation
 from provisioning.rotation import Holdings
+
+_LEAF = f"{rotation.of_grpc_client('(?P<namespace>[a-z0-9]([-a-z0-9]*[a-z0-9])?)')}cert.pem"
+
+
+def grpc_clients(folder: Path) -> list[str]:
+    """The namespaces of the gRPC applications for which a folder has certificates."""
+    found = (re.fullmatch(_LEAF, it.name) for it in folder.glob("*.pem"))
+    return sorted(it["namespace"] for it in found if it is not None)
 
 
 def contents(held: Holdings) -> dict[str, bytes]:

@@ -56,8 +56,13 @@ def wanted(
 
 def with_grpc_clients(want: Wanted, namespaces: Iterable[str]) -> Wanted:
     """`want` with a leaf for the gRPC applications of each of these namespaces."""
-    more = {f"grpc-client-{it}-": grpc_application(it) for it in namespaces}
+    more = {of_grpc_client(it): grpc_application(it) for it in namespaces}
     return replace(want, subjects={**more, **want.subjects})
+
+
+def of_grpc_client(namespace: str) -> str:
+    """The name of the leaf of the gRPC applications of a namespace."""
+    return f"grpc-client-{namespace}-"
 
 
 def grpc_application(namespace: str) -> Subject:

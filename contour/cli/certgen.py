@@ -69,7 +69,8 @@ _LONGEST = names.LONGEST_LEAF_LIFETIME.days
     "--grpc-client", "grpc_clients", type=NAMESPACE, multiple=True, metavar="NAMESPACE",
     show_default="none",
     help="With --pem: also make a certificate for gRPC clients and servers of this namespace, "
-    "grpc-client-NAMESPACE-cert.pem and -key.pem. Can be given several times.",
+    "grpc-client-NAMESPACE-cert.pem and -key.pem. Can be given several times. Those that DIRECTORY "
+    "has are renewed without it.",
 )  # fmt: skip
 def certgen(
     directory: Path,
@@ -112,7 +113,7 @@ def certgen(
         held = rotation.renewed(rotation.Holdings(), want, datetime.now(UTC))
         click.echo(yaml.safe_dump_all(secrets.documents(held, named), sort_keys=False), nl=False)
     elif to == "pem":
-        _renew_files(directory, rotation.with_grpc_clients(want, grpc_clients), overwrite)
+        _renew_files(directory, want, grpc_clients, overwrite)
     else:
         raise click.UsageError("name an output: --kube, --yaml or --pem")
 
@@ -147,9 +148,13 @@ async def _renewed_secrets(
         return await secrets.renew(client, named, want, datetime.now(UTC), anew)
 
 
-def _renew_files(directory: Path, want: "rotation.Wanted", anew: bool) -> None:
+def _renew_files(
+    directory: Path, usual: "rotation.Wanted", grpc_clients: tuple[str, ...], anew: bool
+) -> None:
     from provisioning import folders, pemfiles, rotation
 
+    applications = (*grpc_clients, *pemfiles.grpc_clients(directory))
+    want = rotation.with_grpc_clients(usual, applications)
     before = rotation.Holdings() if anew else pemfiles.holdings(directory, want.subjects)
     after = rotation.renewed(before, want, datetime.now(UTC))
     if after == before:

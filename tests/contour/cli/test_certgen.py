@@ -49,6 +49,24 @@ def test_an_application_gets_a_certificate_of_its_namespace(tmp_path: Path) -> N
     assert (refused.exit_code, "--pem" in refused.output) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("again", "is_renewed"),
+    [(("--grpc-client", "bank"), False), (("--overwrite",), True), ((), False)],
+)
+def test_applications_keep_certificates_that_are_not_named_again(
+    tmp_path: Path, again: tuple[str, ...], *, is_renewed: bool
+) -> None:
+    certgen("--pem", "--grpc-client", "shop", str(tmp_path))
+    before = _contents(tmp_path)
+    (tmp_path / "envoykey.pem").unlink()  # so that there is something to do
+    assert certgen("--pem", *again, str(tmp_path)).exit_code == 0
+    after = _contents(tmp_path)
+    name = "grpc-client-shop-cert.pem"
+    assert (after[name] != before[name]) == is_renewed
+    client = ssl.create_default_context(cafile=tmp_path / "CAcert.pem")
+    client.load_cert_chain(tmp_path / name, tmp_path / "grpc-client-shop-key.pem")
+
+
 def test_called_again_it_leaves_alone_what_is_not_due(tmp_path: Path) -> None:
     certgen("--pem", str(tmp_path))
     before = _contents(tmp_path)
