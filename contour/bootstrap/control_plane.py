@@ -149,7 +149,8 @@ def _cluster(
             "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": _http2()
         },
     )
-    if given.credentials is not None:
+    # The control plane serves its Unix socket without TLS.
+    if given.credentials is not None and isinstance(target, settings.SocketAddress):
         result.transport_socket.CopyFrom(secrets.transport_socket(given.credentials))
     return result
 

@@ -28,7 +28,8 @@ class Pipe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """Files for mutual TLS with the control plane. Envoy reads them again when they change."""
+    """Files for mutual TLS with control planes that are not on a Unix socket. Envoy reads them
+    again when they change."""
 
     certificate: PurePath
     key: PurePath

@@ -222,6 +222,17 @@ def _refuse_without_effect(*, grpc: bool, node_id: str | None, stats_port: int) 
         options.refuse(("stats_address", "no_stats"), "needs --stats-port")
 
 
+_OF_TLS = ("envoy_cafile", "envoy_cert_file", "envoy_key_file", "resources_dir")
+
+
+def _refuse_without_tls(settings: "bootstraps.Settings") -> None:
+    from contour import bootstrap as bootstraps
+
+    dialled = (settings.control_plane, *(address for _, address in settings.authorities))
+    if all(isinstance(it, bootstraps.Pipe) for it in dialled):
+        options.refuse(_OF_TLS, "has no effect on a Unix socket, which is served without TLS")
+
+
 def _grpc_text(
     node: str | None,
     namespace: str | None,
@@ -314,6 +325,7 @@ def _write_text(path: str, text: str) -> None:
 def _write(path: str, settings: "bootstraps.Settings", custom: Path | None) -> None:
     from contour import bootstrap as bootstraps
 
+    _refuse_without_tls(settings)
     if custom is None:
         _write_text(path, bootstraps.text(settings))
         _write_secrets(settings)

@@ -123,6 +123,25 @@ def test_an_envoy_is_told_whom_to_ask_for_names_of_an_authority(
 
 
 FILES = ("--envoy-cafile", "a", "--envoy-cert-file", "c", "--envoy-key-file", "k")
+SOCKET = ("--xds-socket", "/x")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "encrypted"),
+    [
+        (SOCKET, "h:1", {"contour:b"}),
+        (("--xds-address", "g"), "unix:/y", {"contour"}),
+        (("--xds-address", "g"), "h:1", {"contour", "contour:b"}),
+    ],
+)
+def test_an_envoy_speaks_tls_with_control_planes_that_are_not_on_a_socket(
+    own: tuple[str, ...], other: str, encrypted: set[str], tmp_path: Path
+) -> None:
+    files = (*FILES, "--resources-dir", str(tmp_path))
+    result = bootstrap(*EDGE, *own, "--authority", f"b={other}", *files)
+    assert result.exit_code == 0, result.output
+    clusters = json.loads(result.stdout)["static_resources"]["clusters"]
+    assert {it["name"] for it in clusters if "transport_socket" in it} == encrypted
 
 
 @pytest.mark.parametrize(
@@ -152,6 +171,8 @@ def test_a_grpc_server_is_told_what_to_ask_for(arguments: tuple[str, ...], templ
         ((*EDGE, "--authority", "a.example=h"), "HOST:PORT"),
         ((*EDGE, "--authority", "a.example=h:70000"), "HOST:PORT"),
         ((*EDGE, *AT, *AT), "twice"),
+        ((*EDGE, *AT, *SOCKET, *FILES, "--resources-dir", "/proc/r"), "on a Unix socket"),
+        ((*SOCKET, *FILES, "--resources-dir", "/proc/r"), "on a Unix socket"),
         (("--server", "echo"), "--grpc"),
         (("--zone", "a"), "--grpc"),
     ],
