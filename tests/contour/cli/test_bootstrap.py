@@ -71,6 +71,11 @@ EDGE = ("--node-id", "edge")
             ["unix:/a"],
             {"a.example": ["unix:/a"], "b": ["h:1", "i:2"]},
         ),
+        (
+            ("--authority", "a.example=fd00::7:1,[fd00::8]:2"),
+            ["[fd00::7]:1", "[fd00::8]:2"],
+            {"a.example": ["[fd00::7]:1", "[fd00::8]:2"]},
+        ),
     ],
 )
 def test_a_grpc_application_is_told_its_control_planes(
@@ -168,8 +173,11 @@ def test_a_grpc_server_is_told_what_to_ask_for(arguments: tuple[str, ...], templ
         ((*GRPC, *AT, "--envoy-cafile", "x"), "together"),
         (AT, "one control"),
         ((*EDGE, "--authority", "a.example=h:1,i:2"), "one address"),
-        ((*EDGE, "--authority", "a.example=h"), "HOST:PORT"),
-        ((*EDGE, "--authority", "a.example=h:70000"), "HOST:PORT"),
+        *(
+            ((*kind, "--authority", f"a.example={address}"), "HOST:PORT or unix:PATH")
+            for kind in (EDGE, GRPC)
+            for address in ("h", "h:70000", "unix:", "dns:///h:1", "h_1 :1")
+        ),
         ((*EDGE, *AT, *AT), "twice"),
         ((*EDGE, *AT, *SOCKET, *FILES, "--resources-dir", "/proc/r"), "on a Unix socket"),
         ((*SOCKET, *FILES, "--resources-dir", "/proc/r"), "on a Unix socket"),
