@@ -14,9 +14,10 @@ from typing import NamedTuple
 
 from contour.envoy import messages, parsing
 from contour.envoy.parsing import Before
-from contour.rawconfig import written
+from contour.rawconfig import federated, written
 from contour.rawconfig.written import Notes, Written
 from contour.xds import resources
+from contour.xds.xdstp import SCHEME
 from crds.envoyconfig import EnvoyConfig, ResourceType
 from crds.envoyconfigrevision import EnvoyConfigRevision
 from crds.meta import NamespacedName
@@ -92,6 +93,8 @@ class Reader:
         text = named.get((it.type, str(it.value.get(field))), "")
         older = _before(it.type, text, before.get((it.type, text)))
         message, found = parsing.parsed(TYPES[it.type], it.value, "", older)
+        if SCHEME in it.canonical:
+            found.warnings += federated.remarks(it.value)
         name, body = "", None
         if message is not None:
             name, body = str(getattr(message, field)), message.SerializeToString(deterministic=True)

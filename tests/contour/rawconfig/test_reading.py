@@ -249,6 +249,43 @@ def test_of_equal_keys_in_a_text_in_json_the_last_counts_and_that_is_told() -> N
     assert [it.name for it in found.content.items] == ["b"]
 
 
+TYPE = "envoy.config.route.v3.RouteConfiguration"
+
+
+@pytest.mark.parametrize(
+    ("written", "asked"),
+    [  # as Envoy 1.40 asks for them
+        ("all", ""),
+        ("a/b:c@d+e!$'()*", ""),
+        ("a b", ""),
+        ("q%3Fr%23%25", ""),
+        ("?a=1&b=x/y", ""),
+        ("?a=x%26y", ""),
+        ("p%20q", "p q"),
+        ("x%2fy", "x/y"),
+        ("\u00e4", "%C3%A4"),
+        ("a~[1]#f", "a%7E%5B1%5D%23f"),
+        ("?b=2&a=1", "?a=1&b=2"),
+        ("?a", "?a="),
+        ("?a=x%20y", "?a=x y"),
+    ],
+)
+def test_names_that_envoy_spells_in_another_way_are_told(written: str, asked: str) -> None:
+    before = f"xdstp://b.example/{TYPE}/"
+    found = read(f'resources: [{{type: route, value: {{name: "{before}{written}"}}}}]')
+    assert found.content is not None
+    told = f"Envoy asks for {before + asked!r} instead; write the name so"
+    assert [it.text for it in found.warnings] == [told] * bool(asked)
+
+
+def test_a_reference_that_envoy_spells_in_another_way_is_told_with_its_path() -> None:
+    manager = f"{{'@type': {HCM}, rds: {{route_config_name: 'xdstp://b/{TYPE}/a%20b'}}}}"
+    found = read(with_filter(manager))
+    assert [it.path for it in found.warnings] == [
+        "spec.resources[0].value.filter_chains[0].filters[0].typed_config.rds.route_config_name"
+    ]
+
+
 def test_types_that_are_not_known_pass_and_are_told() -> None:
     found = read(with_filter(f"{{'@type': {OTHER_TYPE}, mode: 1}}"))
     assert [it.path for it in found.warnings] == [
