@@ -7,6 +7,8 @@ makes a difference.
 |---|---|
 | `dynamic_resources` | everything that is served comes through them |
 | the cluster `contour` | the control plane: its address, and TLS in both directions |
+| `config_sources` of other control planes, and their clusters `contour:AUTHORITY` | names of \
+their authorities are asked for there; others may be added |
 | `node.id`, `node.cluster` | by them the control plane knows what to serve |
 | the layers `dynamic` and `hardening` of `layered_runtime` | limits of connections come through \
 the first; the second has the size of regular expressions that rules count on |
@@ -24,7 +26,7 @@ from typing import TypeVar
 
 from envoy.config.bootstrap.v3 import bootstrap_pb2
 from envoy.config.cluster.v3 import cluster_pb2
-from envoy.config.core.v3 import address_pb2
+from envoy.config.core.v3 import address_pb2, config_source_pb2
 from envoy.config.listener.v3 import listener_pb2
 
 from contour import monitoring
@@ -55,6 +57,8 @@ def differences(rendered: Bootstrap, found: Bootstrap) -> list[Remark]:
 
 def _differences(rendered: Bootstrap, found: Bootstrap) -> Iterator[Remark]:
     yield from compared("dynamic_resources", rendered.dynamic_resources, found.dynamic_resources)
+    for source in rendered.config_sources:
+        yield from _asked(source, found)
     if found.node.id != rendered.node.id:
         yield Remark("node.id", f"must stay {rendered.node.id!r}, not {found.node.id!r}")
     if found.node.cluster != rendered.node.cluster:
@@ -71,6 +75,13 @@ def _differences(rendered: Bootstrap, found: Bootstrap) -> Iterator[Remark]:
         yield from _kept("static_resources.listeners", listener, static.listeners)
     for layer in rendered.layered_runtime.layers:
         yield from _kept("layered_runtime.layers", layer, found.layered_runtime.layers)
+
+
+def _asked(wanted: config_source_pb2.ConfigSource, found: Bootstrap) -> Iterator[Remark]:
+    """The differences of the source for the names of an authority."""
+    (authority,) = wanted.authorities
+    kept = next((it for it in found.config_sources if authority in it.authorities), None)
+    return compared(f"config_sources[authority={authority.name}]", wanted, kept)
 
 
 def _kept(path: str, wanted: Named, every: Iterable[Named]) -> Iterator[Remark]:

@@ -1,6 +1,7 @@
 """What becomes of a bootstrap that a user wrote: what is accepted, and why what is not."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,12 @@ _STRING = "type.googleapis.com/google.protobuf.StringValue"
 _EXTRA = {"name": "extra", "connect_timeout": "1s"}
 
 
+_FEDERATED = replace(
+    _SETTINGS,
+    authorities=tuple((it, bootstrap.SocketAddress(it, 8001)) for it in ("b.example", "c.example")),
+)
+
+
 def _applied(text: str) -> dict[str, Any]:
     custom, found = custombootstrap.from_text(text)
     assert custom is not None, found
@@ -37,12 +44,12 @@ def _applied(text: str) -> dict[str, Any]:
     return result
 
 
-def _refusal(text: str) -> str:
+def _refusal(text: str, settings: bootstrap.Settings = _SETTINGS) -> str:
     custom, found = custombootstrap.from_text(text)
     if custom is None:
         return "; ".join(map(custombootstrap.sentence, found.errors))
     with pytest.raises(custombootstrap.RefusedBootstrapError) as refused:
-        custombootstrap.applied(custom, _SETTINGS, {8080: "listener http"})
+        custombootstrap.applied(custom, settings, {8080: "listener http"})
     return str(refused.value)
 
 
@@ -216,6 +223,39 @@ _TLS = "/static_resources/clusters/0/transport_socket/typed_config"
 )  # fmt: skip
 def test_what_must_stay_is_refused_with_the_difference(text: str, told: str) -> None:
     assert told in _refusal(text)
+
+
+_SOURCE = "/config_sources/1/api_config_source"
+
+
+@pytest.mark.parametrize(
+    ("patch", "told"),
+    [
+        (_op("remove", "/config_sources"), "config_sources[authority=b.example] must stay"),
+        (_op("remove", "/config_sources/1"), "config_sources[authority=c.example] must stay"),
+        (
+            _op("replace", f"{_SOURCE}/grpc_services/0/envoy_grpc/cluster_name", value="extra"),
+            "config_sources[authority=c.example].api_config_source.grpc_services[0].envoy_grpc."
+            'cluster_name must stay "contour:c.example", not "extra"',
+        ),
+        (
+            _op("remove", "/static_resources/clusters/1"),
+            "clusters[name=contour:b.example] must stay",
+        ),
+    ],
+)
+def test_the_other_control_planes_must_stay(patch: object, told: str) -> None:
+    assert told in _refusal(_patch(patch), _FEDERATED)
+
+
+def test_further_control_planes_may_be_added() -> None:
+    source: dict[str, object] = {"authorities": [{"name": "d.example"}], "ads": {}}
+    custom, found = custombootstrap.from_text(_merge({"config_sources": [source]}))
+    assert custom is not None, found
+    made = json.loads(custombootstrap.applied(custom, _FEDERATED).text)
+    assert [it["authorities"][0]["name"] for it in made["config_sources"]] == [
+        "b.example", "c.example", "d.example",
+    ]  # fmt: skip
 
 
 def _listener(port: int, host: str = "127.0.0.1", **more: object) -> str:
