@@ -318,6 +318,8 @@ class Fleet:
             )
         if not is_alone:
             self._by_id[id] = envoy
+        if self.edition is not None:  # it may get only what other control planes refer to
+            self._tell()
         return envoy
 
     def _new(self, id: str, release: Release | None, viewer: byname.Viewer | None) -> Envoy:  # noqa: A002

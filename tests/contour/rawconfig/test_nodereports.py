@@ -36,3 +36,14 @@ def test_envoys_that_come_refuse_and_go_leave_a_bounded_number_of_messages() -> 
     assert found is not None
     assert found.words == tuple(sorted(f"cannot bind: {it}" for it in (0, *range(24, 40))))
     assert (found.refusing, found.connected) == (1, 1)
+
+
+def test_an_envoy_counts_that_never_asks_for_listeners() -> None:
+    """These come from another control plane. It accepts what others have accepted before it."""
+    engine, fleet = Controller(lambda *_: None).engine, Fleet("edge", edition=Edition())
+    reports = fleet.observer = NodeReports(NODE, fleet, engine, lambda: None)
+    fleet.envoy("one", is_aggregated=True)
+    reports.edition_taken(VERSION)
+    fleet.envoy("two", is_aggregated=True)
+    reports.edition_taken(VERSION)
+    assert reports.own.envoys == 2
