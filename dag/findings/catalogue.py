@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import auto
 from typing import Literal, NamedTuple
 
-from dag.problems.reasons import CommandLine, Contour, Gateway, Marin3r, Own, Word
+from dag.problems.reasons import CommandLine, Contour, EnvoyGateway, Gateway, Marin3r, Own, Word
 
 Severity = Literal["error", "warning", "info"]
 
@@ -208,7 +208,8 @@ REMEDIES: Mapping[str, str] = {
         _MOVE,
     ),
     Contour.DuplicateVhost: "Use another host, or include this HTTPProxy from the one that has it.",
-    Contour.ErrorIdentifyingListener: "Check the listeners of the ContourConfiguration.",
+    Contour.ErrorIdentifyingListener: "Give the Gateway one listener for the protocol, or set "
+    "`envoy.externalPorts` in the ContourConfiguration.",
     Contour.FallbackNotValid: "Put a certificate and its key into the Secret.",
     Contour.IncludeCreatesCycle: "Remove one of the includes of the circle.",
     Contour.OlderGatewayClassExists: "Remove the older GatewayClass, or use it.",
@@ -218,8 +219,9 @@ REMEDIES: Mapping[str, str] = {
     Contour.RootIncludesRoot: "Remove the `virtualhost` of the included HTTPProxy.",
     Contour.RootProxyNotAllowedInNamespace: "Move the HTTPProxy into a namespace that the "
     "ContourConfiguration allows for roots.",
-    Contour.RuleMatchConflict: "Remove the rule, or change its matches: an older route has them.",
-    Contour.RuleMatchPartiallyConflict: "Change the matches that an older route has.",
+    Contour.RuleMatchConflict: "Remove the rule, or change its matches: routes that come "
+    "first have them.",
+    Contour.RuleMatchPartiallyConflict: "Change the matches that routes that come first have.",
     Contour.SecretNotValid: "Create a Secret of type kubernetes.io/tls with a certificate and its "
     "key.",
     Contour.ServiceUnresolvedReference: "Create the Service, or correct its name or port.",
@@ -228,6 +230,9 @@ REMEDIES: Mapping[str, str] = {
     "`validation`.",
     Contour.UnsupportedServiceType: "Set `enableExternalNameService: true` in the "
     "ContourConfiguration if you trust whoever writes Services.",
+    EnvoyGateway.Disabled: "Set `gateway.envoyPatchPolicies` in the ContourConfiguration if you "
+    "trust whoever writes these policies with the Envoys.",
+    EnvoyGateway.ResourceNotFound: _NAMED,
     Gateway.AddressNotAssigned: "Set `ingress.statusAddress` in the ContourConfiguration where no "
     "load balancer assigns addresses.",
     **dict.fromkeys(
@@ -243,7 +248,8 @@ REMEDIES: Mapping[str, str] = {
     Gateway.NoMatchingListenerHostname: "Make a hostname of the route fit that of the listener.",
     Gateway.NoResources: "Start an Envoy of the fleet.",
     Gateway.NoValidCACertificate: "Put PEM certificates into `ca.crt`.",
-    Gateway.NotAllowed: "Allow the namespace in `allowedListeners` of the Gateway.",
+    Gateway.NotAllowed: "Allow the namespace in `allowedListeners` of the Gateway; that of an "
+    "EnvoyPatchPolicy in `gateway.envoyPatchPolicies.namespaces` of the ContourConfiguration.",
     Gateway.NotAllowedByListeners: "Allow the route's namespace and kind in `allowedRoutes` of the "
     "listener.",
     Gateway.OverlappingHostnames: "Make the hostnames differ, unless this is meant.",
@@ -267,10 +273,10 @@ REMEDIES: Mapping[str, str] = {
     Own.NodeIDTaken: "Use another node ID, or remove the older EnvoyConfig.",
     Own.AnswerNotRead: "Nothing has to be done if the extension means what the message names.",
     Own.NotAnswered: "Start the extension server, or correct what it answers.",
-    Own.NotApplied: "See the message for what the API server answered.",
+    Own.NotApplied: "Remove the cause that the message names.",
     Own.NotOnEveryEnvoy: "Upgrade the Envoys that the message names.",
     Own.NotProvisioned: "See the message for what could not be made.",
-    Own.OldRelease: "Install the CustomResourceDefinitions of the release that is in use.",
+    Own.OldRelease: "Upgrade the Envoys that the message names.",
     Own.Progressing: "Wait until the rollout is complete.",
     Own.Refused: "Correct the object as Envoy's words in the message say.",
     Own.SeveralConfigurations: "Keep one ContourConfiguration.",

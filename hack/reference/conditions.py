@@ -56,7 +56,7 @@ _ERRORS: Mapping[reasons.ErrorType, str] = {
     reasons.ErrorType.AuthError: "external authorization",
     reasons.ErrorType.BackendError: "a backend that cannot get traffic",
     reasons.ErrorType.CORSError: "a `corsPolicy`",
-    reasons.ErrorType.EnvoyError: "what Envoy refused",
+    reasons.ErrorType.EnvoyError: "what Envoy refused, or is too old for",
     reasons.ErrorType.ExtensionError: "an extension that changes the configuration",
     reasons.ErrorType.FleetError: "the Envoys that the instance manages",
     reasons.ErrorType.IPFilterError: "an address or a range in an IP filter",
@@ -98,6 +98,9 @@ _REASONS: Mapping[str, tuple[str, Iterable[reasons.Word]]] = {
     ),
     "Reasons of the Gateway API": (
         "They keep the meaning that they have there.", reasons.Gateway
+    ),
+    "Reasons of Envoy Gateway": (
+        "Its policies have these beside those of the Gateway API.", reasons.EnvoyGateway
     ),
     "Reasons of ours": (
         "[Troubleshooting](../troubleshooting.md#reasons) says what each of them means.",

@@ -14,7 +14,9 @@ WELL = {
 }  # fmt: skip
 """They say that all is well, or are types of conditions."""
 
-REASONS = [*reasons.Contour, *reasons.Gateway, *reasons.Own, *reasons.Marin3r]
+REASONS = [
+    *reasons.Contour, *reasons.EnvoyGateway, *reasons.Gateway, *reasons.Own, *reasons.Marin3r,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("reason", sorted(set(REASONS) - WELL))
