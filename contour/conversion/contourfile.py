@@ -81,7 +81,7 @@ def _of_file(subject: str, found: Raw, result: Converted) -> Document:
     for path, where in upstream.settings(found, upstream.FILE_SETTINGS):
         value = _at(found, path)
         if where.startswith("spec.") and " " not in where:
-            if value not in (None, ""):  # an empty text is as good as none to Contour
+            if not _is_none(value):
                 spec = _with(spec, where.split(".")[1:], _spelt(value, _field(where)))
         else:
             result.told.append(Told(subject, ".".join(path), _elsewhere(where)))
@@ -101,6 +101,13 @@ def _of_deployment(subject: str, found: Raw, result: Converted) -> Document:
         elif where != "spec":
             result.told.append(Told(subject, ".".join(("spec", *path)), _elsewhere(where)))
     return made
+
+
+def _is_none(value: object) -> bool:
+    """Whether Contour takes a value for none: an empty text or object, such as an empty name."""
+    if is_mapping(value):
+        return all(map(_is_none, value.values()))
+    return value in (None, "")
 
 
 def _elsewhere(where: str) -> str:

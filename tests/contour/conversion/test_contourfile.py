@@ -102,6 +102,20 @@ def test_a_configuration_file_is_converted(written: Document) -> None:
 
 
 @pytest.mark.parametrize(
+    "written",
+    [
+        {"tls": {"fallback-certificate": {}}},
+        {"tls": {"envoy-client-certificate": {"name": "", "namespace": ""}}},
+        {"rateLimitService": {"extensionService": ""}},
+    ],
+)
+def test_what_is_empty_is_left_out(written: Document) -> None:
+    found = contourfile.converted([("contour.yaml", json.dumps(written).encode())])
+    assert found.told == []
+    assert [it["spec"] for it in found.documents] == [{}]
+
+
+@pytest.mark.parametrize(
     ("written", "told", "is_fault"),
     [
         ({"kubeconfig": "/x"}, "kubeconfig", False),
