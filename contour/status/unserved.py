@@ -77,8 +77,14 @@ def _other_controller(view: View, found: GatewayClass) -> str:
     ours, named = view.ask(settings.controller_name, ()), found.spec.controller_name
     if not ours:
         return _NO_GATEWAYS
-    meant = " (a typing error?)" if hints.similar(named, [ours]) else ""
+    meant = " (a typing error?)" if _is_misspelt(named, ours) else ""
     return f"{named} is another controller; this one is {ours}{meant}"
+
+
+def _is_misspelt(named: str, ours: str) -> bool:
+    """Whether the domain is almost ours, too: behind it most controllers are called alike."""
+    domains = [it.partition("/")[0] for it in (named, ours)]
+    return bool(hints.similar(named, [ours]) and hints.similar(domains[0], domains[1:]))
 
 
 _NO_GATEWAYS = "the ContourConfiguration in force has no `spec.gateway`, so no Gateway is served"

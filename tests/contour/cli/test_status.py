@@ -173,6 +173,24 @@ def test_what_is_for_another_controller_has_a_row_that_says_why(
 
 
 @pytest.mark.parametrize(
+    ("controller", "is_misspelt"),
+    [
+        ("projectcontour.io/getaway-controller", True),
+        ("projectcontuor.io/gateway-controller", True),
+        ("istio.io/gateway-controller", False),
+        ("gateway.envoyproxy.io/gatewayclass-controller", False),
+    ],
+)
+def test_only_what_is_almost_our_controller_is_taken_for_a_typing_error(
+    tmp_path: Path, controller: str, *, is_misspelt: bool
+) -> None:
+    text = GATEWAY.replace("projectcontour.io/gateway-controller", controller)
+    Path(tmp_path, "it.yaml").write_text(text)
+    (problem,) = rows(tmp_path)["GatewayClass contour"]["problems"]
+    assert problem["message"].endswith("(a typing error?)") == is_misspelt
+
+
+@pytest.mark.parametrize(
     ("text", "name", "code"),
     [
         ("kind: Foo\n", "File {}", 2),
