@@ -1,1 +1,1 @@
-"""Serving it: providers in, xDS, statuses and infrastructure out."""
+"""The control plane: providers come in; xDS, statuses and infrastructure go out."""
