@@ -18,17 +18,17 @@ from crds.rules import rule
 
 @model
 class PolicyTargetReference:
-    """A Gateway, ListenerSet or route in the namespace of the policy, or a part of it."""
+    """An object in the namespace of the policy, or a part of it."""
 
     group: Group
     """The API group of the target: `gateway.networking.k8s.io`."""
     kind: KindName
-    """The kind of the target, such as `Gateway` or `HTTPRoute`."""
+    """The kind of the target, such as `Gateway`."""
     name: ObjectName
     """The name of the target."""
     section_name: Subdomain | None = None
-    """The name of a listener of the Gateway or ListenerSet, or of a rule of the route; the whole
-    target if absent."""
+    """The name of a listener of the target, or of a rule if the target is a route; the whole target
+    if absent."""
 
 
 @model
@@ -51,7 +51,7 @@ class TargetSelector:
     group: Group = GROUP
     """The API group of the targets. The default is `gateway.networking.k8s.io`."""
     kind: KindName
-    """The kind of the objects that are selected, such as `HTTPRoute`."""
+    """The kind of the objects that are selected, such as `Gateway`."""
     match_labels: dict[str, str] | None = None
     """The labels that must be there with exactly these values."""
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
@@ -67,9 +67,9 @@ class PolicyTargets:
     target_ref: PolicyTargetReference | None = None
     """The only target of the policy, in its namespace. Use `targetRefs` instead."""
     target_refs: tuple[PolicyTargetReference, ...] = ()
-    """The Gateways, ListenerSets and routes that the policy is for, in its namespace."""
+    """The objects that the policy is for, in its namespace."""
     target_selectors: tuple[TargetSelector, ...] = ()
-    """Further Gateways, ListenerSets and routes that the policy is for, by their labels."""
+    """Further objects that the policy is for, by their labels."""
     _some = rule(
         "either targetRef or targetRefs must be used, or targetSelectors",
         lambda it: (it.target_ref is None) == bool(it.target_refs) or bool(it.target_selectors),
