@@ -195,11 +195,15 @@ def _offline(paths: tuple[str, ...], fleet: str, request: "Request") -> "tuple[E
 
 
 def _lines(found: "Explained", *, every: bool) -> Iterator[str]:
-    """The outcome with its cause first, then what else is wrong, then every step."""
+    """The outcome with its cause first, then what is wrong, then every step.
+
+    A single problem is in the first line, too; of several it is not known which one is the cause.
+    """
     problems = list(_problems(found))
-    yield ": ".join((_answered(found), *problems[:1]))
+    single = problems if len(problems) == 1 else []
+    yield ": ".join((_answered(found), *single))
     yield f"  {found['method']} {found['url']}" if found["method"] else f"  {found['url']}"
-    yield from (f"  {it}" for it in problems[1:])
+    yield from (f"  {it}" for it in problems if not single)
     yield ""
     yield from _steps(found["steps"], every=every)
     for it in found["backends"]:

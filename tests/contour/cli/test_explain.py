@@ -187,6 +187,13 @@ def test_the_first_line_names_the_cause_and_the_object(name: str) -> None:
     assert len(result.stdout.splitlines()) <= 25
 
 
+def test_of_several_problems_none_is_called_the_cause() -> None:
+    two = PROXY.replace("  routes:", "  includes: [{name: nowhere}, {name: gone}]\n  routes:")
+    first, _, *told, _ = explain("http://shop.example.com/x", manifests=two).stdout.splitlines()[:5]
+    assert first.endswith("no route of the host shop.example.com takes the request")
+    assert all(name in line for name, line in zip(("nowhere", "gone"), told, strict=True))
+
+
 TCP = (
     PASSTHROUGH.replace("TLSRoute", "TCPRoute")
     .replace("protocol: TLS, port: 443, tls: {mode: Passthrough}", "protocol: TCP, port: 9000")
