@@ -10,7 +10,7 @@ from contour.answers.subjects import named
 from contour.cli import options, output, running, source
 
 if TYPE_CHECKING:
-    from contour.answers.explained import Explained, ShownBackend, ShownStep
+    from contour.answers.explained import Explained, ShownBackend, ShownProblem, ShownStep
     from contour.cli.sending import Address, Sent
     from dag.evaluation.requests import Request
 
@@ -197,20 +197,22 @@ def _offline(paths: tuple[str, ...], fleet: str, request: "Request") -> "tuple[E
 def _lines(found: "Explained", *, every: bool) -> Iterator[str]:
     """The outcome with its cause first, then what is wrong, then every step.
 
-    A single problem is in the first line, too; of several it is not known which one is the cause.
+    A single error is in the first line, too, or a single warning where there is no error; of
+    several it is not known which one is the cause.
     """
     problems = list(_problems(found))
-    single = problems if len(problems) == 1 else []
-    yield ": ".join((_answered(found), *single))
+    candidates = [it for it in problems if it["severity"] == "error"] or problems
+    cause = candidates if len(candidates) == 1 else []
+    yield ": ".join((_answered(found), *map(_problem, cause)))
     yield f"  {found['method']} {found['url']}" if found["method"] else f"  {found['url']}"
-    yield from (f"  {it}" for it in problems if not single)
+    yield from (f"  {_problem(it)}" for it in problems if it not in cause)
     yield ""
     yield from _steps(found["steps"], every=every)
     for it in found["backends"]:
         yield f"  -- backend      {_backend(it)}"
 
 
-def _problems(found: "Explained") -> Iterator[str]:
+def _problems(found: "Explained") -> "Iterator[ShownProblem]":
     """What is told of the objects; where all is well, only what others are told of the host."""
     answer = found["answer"]
     is_well = answer["status"] < 400 if answer["status"] is not None else bool(found["backends"])
@@ -219,8 +221,12 @@ def _problems(found: "Explained") -> Iterator[str]:
         concerns_others = it["object"] != answer.get("object")
         concerns_tls = is_secure and ".tls" in it["field"]
         if not is_well or ((concerns_others or concerns_tls) and it["severity"] != "info"):
-            place = f" ({it['file']}:{it['line']})" if it["file"] else ""
-            yield f"{named(it['object'])}: {it['text']}{place}"
+            yield it
+
+
+def _problem(told: "ShownProblem") -> str:
+    place = f" ({told['file']}:{told['line']})" if told["file"] else ""
+    return f"{named(told['object'])}: {told['text']}{place}"
 
 
 def _answered(found: "Explained") -> str:

@@ -194,6 +194,17 @@ def test_of_several_problems_none_is_called_the_cause() -> None:
     assert all(name in line for name, line in zip(("nowhere", "gone"), told, strict=True))
 
 
+def test_a_single_error_is_the_cause_beside_a_warning() -> None:
+    both = BROKEN["a typing error in a Service"][0].replace(
+        "name: shop", "name: shop, annotations: {projectcontour.io/nothing: x}", 1
+    )
+    first, _, told, _ = explain("http://shop.example.com/cart", manifests=both).stdout.splitlines()[
+        :4
+    ]
+    assert "Service default/crat not found" in first
+    assert "UnknownAnnotation" in told
+
+
 TCP = (
     PASSTHROUGH.replace("TLSRoute", "TCPRoute")
     .replace("protocol: TLS, port: 443, tls: {mode: Passthrough}", "protocol: TCP, port: 9000")
