@@ -28,7 +28,7 @@ from contour.envoy import (
 from contour.envoy.grpcclients import queries as grpcclients
 from contour.xds import resources
 from crds.meta import NamespacedName
-from dag import nodes, tables
+from dag import nodes, services, tables
 from dag.configuration.reading import Settings, Timeouts
 from dag.engine.view import Table
 from dag.ports import HostPorts
