@@ -23,7 +23,8 @@ contour analyze --ignore HostShared my-manifests/    # without a code
 It reports the errors and warnings that statuses have, what an API server would refuse, and what no
 status tells although it is worth a look. Each finding has a code, a severity (`error`, `warning`,
 `info`), the object to change with file, line and field, and what to do. Codes do not change from
-release to release. The exit code is 0 if nothing is found that
+release to release. A condition that only says that others are bad, such as `ListenersNotValid`, is
+left out beside these. The exit code is 0 if nothing is found that
 `--fail-on` asks for (the default is `error`), 1 if something is, and 2 if a path, a file or a
 document cannot be read or no instance runs. A finding that `--severity` hides counts; one that
 `--ignore` leaves out does not, except that of a file that cannot be read.

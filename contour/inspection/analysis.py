@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from contour.answers.analyzed import ShownFinding
 from contour.complaints import Locate
-from contour.status import listing
+from contour.status import listing, rows
 from contour.status.board import Board
 from contour.status.rows import Row, Told, plain_subject
 from crds.meta import ObjectRef
@@ -39,7 +39,7 @@ class Analyzer:
             if subject is None:
                 continue
             found = listing.row(self.board, self.engine, subject)
-            told = tuple(it for it in found.told if self._is_due(subject, it))
+            told = tuple(it for it in rows.causes(found.told) if self._is_due(subject, it))
             located = replace(found, told=told).located(self.locate)
             yield from (_shown(subject, it) for it in located.told)
         for check in CHECKS:

@@ -16,6 +16,7 @@ from contour.complaints import Locate
 from crds.meta import ObjectRef
 from crds.records import replace
 from dag import statuses
+from dag.problems import gateway
 
 State = Literal["ok", "warning", "error"]
 Severity = Literal["error", "warning", "info"]
@@ -38,6 +39,8 @@ class Told:
     file: str = ""
     line: int = 0
     """Counted from 1; 0 if it is not known."""
+    is_consequence: bool = False
+    """It only says that other messages of the object are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,15 @@ class Row:
     def located(self, locate: Locate) -> "Row":
         """The row with the files and lines of its messages, if they are known."""
         return replace(self, told=tuple(_located(self.subject, it, locate) for it in self.told))
+
+
+def causes(told: Iterable[Told]) -> tuple[Told, ...]:
+    """Each message once, and without consequences where an error tells the cause."""
+    once: dict[tuple[str, str, str], Told] = {}
+    for it in told:
+        once.setdefault((it.reason, it.field, it.message), it)
+    found = tuple(it for it in once.values() if not it.is_consequence)
+    return found if worst(found) == "error" else tuple(once.values())
 
 
 def plain(row: Row) -> shown.Row:
@@ -176,12 +188,8 @@ def _by_conditions(
 
 def _bad(where: str, it: statuses.Condition) -> Told:
     text = f"{where}{it.type}={it.status} {it.reason}: {it.message}"
-    severity: Severity = "warning" if it.type in _HARMLESS else "error"
-    return _told(text, it.message, it.type, it.reason, severity)
-
-
-_HARMLESS = frozenset({"OverlappingTLSConfig"})
-"""Conditions of which users are to know, while everything is served as it is written."""
+    found = _told(text, it.message, it.type, it.reason)
+    return replace(found, is_consequence=gateway.is_consequence(it.message))
 
 
 def _warnings(where: str, found: statuses.Condition) -> Iterator[Told]:

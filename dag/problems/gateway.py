@@ -146,8 +146,8 @@ def client_certificate(found: Problem) -> Problem:
 
 
 def no_listener_valid(owner: Place) -> Problem:
-    message = "no listener can be served"
-    return Problem(owner.subject, ConditionType.Accepted, Gateway.ListenersNotValid, message)
+    reason = Gateway.ListenersNotValid
+    return Problem(owner.subject, ConditionType.Accepted, reason, _NO_LISTENER)
 
 
 def some_listeners_not_valid(owner: Place, names: Iterable[str]) -> Problem:
@@ -158,18 +158,24 @@ def some_listeners_not_valid(owner: Place, names: Iterable[str]) -> Problem:
 
 
 def listeners_not_resolved(owner: Place, names: Iterable[str]) -> Problem:
-    message = f"listeners with unresolved references: {listed(names)}"
+    message = f"{_UNRESOLVED}{listed(names)}"
     return Problem(owner.subject, ConditionType.ResolvedRefs, Gateway.ListenersNotResolved, message)
 
 
 def not_programmed(thing: Place) -> Problem:
     """A Gateway or listener that Envoy does not get; its other conditions say why."""
-    return Problem(
-        thing.subject,
-        ConditionType.Programmed,
-        Gateway.Invalid,
-        "not configured in Envoy; the other conditions give the reason",
-    )
+    return Problem(thing.subject, ConditionType.Programmed, Gateway.Invalid, _NOT_PROGRAMMED)
+
+
+_NO_LISTENER = "no listener can be served"
+_UNRESOLVED = "listeners with unresolved references: "
+_NOT_PROGRAMMED = "not configured in Envoy; the other conditions give the reason"
+
+
+def is_consequence(message: str) -> bool:
+    """Whether a message only says that other conditions are bad; not if it says more beside."""
+    is_of_listeners = message.startswith(_UNRESOLVED) and ";" not in message
+    return is_of_listeners or message in (_NO_LISTENER, _NOT_PROGRAMMED)
 
 
 def no_envoy(owner: Place, why: str) -> Problem:

@@ -47,6 +47,20 @@ metadata: {name: web, labels: {kubernetes.io/service-name: web}}
 addressType: IPv4
 endpoints: []
 """
+GATEWAY = """
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec:
+  gatewayClassName: contour
+  listeners:
+  - {name: https, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}}
+"""
 OTHER = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
 
 
@@ -87,6 +101,9 @@ CODES = {
     ),
     "hosts that overlap": (OVERLAPPING, {"OverlappingHostnames": "warning"}),
     "no YAML": ("a: [", {"UnreadableFile": "error"}),
+    "a Gateway without its Secret, once and without consequences": (
+        GATEWAY, {"InvalidCertificateRef": "error"}
+    ),
     "another class": (
         GOOD.replace("spec:\n  virt", "spec:\n  ingressClassName: nginx\n  virt"),
         {"NotServed": "warning"},
@@ -97,7 +114,9 @@ CODES = {
 @pytest.mark.parametrize("name", CODES)
 def test_what_is_found(name: str) -> None:
     manifests, wanted = CODES[name]
-    assert {it["code"]: it["severity"] for it in found(manifests)} == wanted
+    listed = found(manifests)
+    assert {it["code"]: it["severity"] for it in listed} == wanted
+    assert len(listed) == len(wanted)
 
 
 EXITS = [
