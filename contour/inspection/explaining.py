@@ -3,8 +3,9 @@
 For `contour explain`. It reads what the instance already knows, and sends no request.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from contour.answers.explained import (
     Explained,
@@ -15,7 +16,7 @@ from contour.answers.explained import (
 )
 from contour.complaints import Locate
 from contour.inspection import altering
-from contour.status import listing
+from contour.status import listing, rows
 from contour.status.board import Board
 from contour.status.rows import Row, Told, plain_subject
 from crds.gateway.grpcroute import GRPCRoute
@@ -33,10 +34,11 @@ from dag.httpproxy import owner
 from dag.values import hostnames
 
 _MOST = 10
-"""Objects for which it is explained why they do not serve a host."""
-_TAKEN = (("host", "passed"), ("route", "passed"))
-"""The steps after which objects that name the host do not matter: it is known who has the request.
-"""
+"""The most objects whose problems are told."""
+_ERROR = 400
+"""The least status that is an error."""
+_MOST_READ = 1000
+"""The most objects that are searched for problems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +76,36 @@ class Explainer:
         return found
 
     def _rows(self, trace: Trace, request: Request) -> Iterator[Row]:
-        """The rows of the objects on which the answer depends."""
-        for it in list(dict.fromkeys(self._subjects(trace, request)))[:_MOST]:
-            yield listing.row(self.board, self.engine, it).located(self.locate)
+        """The rows with problems, of the objects on which the answer depends."""
+        subjects = islice(dict.fromkeys(self._subjects(trace, request)), _MOST_READ)
+        found = (listing.row(self.board, self.engine, it) for it in subjects)
+        for row in islice((it for it in found if it.told), _MOST):
+            yield row.located(self.locate)
 
     def _subjects(self, trace: Trace, request: Request) -> Iterator[ObjectRef]:
         """The object of the route, or objects whose route it might have been; and all that claim
         the host."""
         answer = trace.answer
+        met = [it.subject for it in trace.steps if it.subject is not None]
         if answer.route is not None:
             yield answer.route.origin
-        elif any((it.topic, it.outcome) in _TAKEN for it in trace.steps):
-            yield from (it.subject for it in trace.steps if it.subject is not None)
+            yield from met if answer.status is not None and answer.status >= _ERROR else ()
+        elif any((it.topic, it.outcome) == ("route", "passed") for it in trace.steps):
+            yield from met
         else:
-            yield from self._naming(request.name)
+            naming = list(self._naming(request.name))
+            holders = self._refusing(naming) if trace.host is None else ()
+            yield from (*holders, *naming) if answer.status is None else (*naming, *holders)
         yield from self._claiming(request.name)
+
+    def _refusing(self, naming: Iterable[ObjectRef]) -> Iterator[ObjectRef]:
+        """The Gateways and ListenerSets with an error to which these routes are attached."""
+        for ref in naming:
+            found = self.engine.row(tables.BY_KIND[ref.kind], ref.key)
+            for it in getattr(found.spec, "parent_refs", ()) if found is not None else ():
+                holder = ObjectRef(it.kind, it.namespace or ref.namespace, it.name)
+                if self.board.row(holder).state == "error":
+                    yield holder
 
     def _claiming(self, name: str) -> Iterator[ObjectRef]:
         """The HTTPProxies that claim a host, whichever owns it."""
@@ -130,9 +147,9 @@ class Explainer:
 def _hosts(found: object) -> Iterator[str]:
     match found:
         case Ingress():
-            yield from (it.host.lower() for it in found.spec.rules if it.host)
+            yield from (it.host.lower() or hostnames.EVERY for it in found.spec.rules)
         case HTTPRoute() | GRPCRoute() | TLSRoute():
-            yield from found.spec.hostnames
+            yield from found.spec.hostnames or (hostnames.EVERY,)
         case _:
             return
 
@@ -163,7 +180,7 @@ def _step(step: Step) -> ShownStep:
 
 def _problems(row: Row) -> Iterator[ShownProblem]:
     order = {"error": 0, "warning": 1, "info": 2}
-    for it in sorted(row.told, key=lambda told: order[told.severity]):
+    for it in sorted(rows.causes(row.told), key=lambda told: order[told.severity]):
         yield _problem(row.subject, it)
 
 

@@ -86,6 +86,17 @@ PASSTHROUGH = (
     .replace("HTTPRoute", "TLSRoute")
     .replace("name: cart", "name: gone")
 )
+BY_TLS = ROUTE.replace(
+    "protocol: HTTP, port: 80", "protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}"
+)
+POLICY = """
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: SecurityPolicy
+metadata: {name: logins}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: HTTPRoute, name: shop}]
+  basicAuth: {users: {name: gone}}
+"""
 TLS = PROXY.replace("{fqdn: shop.example.com}", "{fqdn: shop.example.com, tls: {secretName: tls}}")
 OPAQUE = """
 apiVersion: v1
@@ -140,6 +151,24 @@ BROKEN = {
         "HTTPRoute default/shop",
         "none matches the hostname of a listener of Gateway default/web",
     ),
+    "a rule that is left out": (
+        ROUTE.replace("backendRefs:", "matches: [{path: {type: Prefix}}], backendRefs:"),
+        "answered 404 by Envoy",
+        "HTTPRoute default/shop",
+        "'Prefix' is none of Exact, PathPrefix",
+    ),
+    "a parent that is not there, of a route for every host": (
+        ROUTE.replace("web}]\n  hostnames: [shop.example.com]", "wbe}]"),
+        "answered 404 by Envoy",
+        "HTTPRoute default/shop",
+        "Gateway default/wbe not found",
+    ),
+    "a listener without its Secret": (
+        BY_TLS,
+        "no answer",
+        "Gateway default/web",
+        "spec.listeners[0].tls.certificateRefs[0]: Secret default/gone not found",
+    ),
     "a Secret of the wrong type": (
         f"{TLS}---{OPAQUE}",
         "no answer",
@@ -187,22 +216,11 @@ def test_the_first_line_names_the_cause_and_the_object(name: str) -> None:
     assert len(result.stdout.splitlines()) <= 25
 
 
-def test_of_several_problems_none_is_called_the_cause() -> None:
-    two = PROXY.replace("  routes:", "  includes: [{name: nowhere}, {name: gone}]\n  routes:")
-    first, _, *told, _ = explain("http://shop.example.com/x", manifests=two).stdout.splitlines()[:5]
-    assert first.endswith("no route of the host shop.example.com takes the request")
-    assert all(name in line for name, line in zip(("nowhere", "gone"), told, strict=True))
-
-
-def test_a_single_error_is_the_cause_beside_a_warning() -> None:
-    both = BROKEN["a typing error in a Service"][0].replace(
-        "name: shop", "name: shop, annotations: {projectcontour.io/nothing: x}", 1
-    )
-    first, _, told, _ = explain("http://shop.example.com/cart", manifests=both).stdout.splitlines()[
-        :4
-    ]
-    assert "Service default/crat not found" in first
-    assert "UnknownAnnotation" in told
+def test_the_problem_of_a_policy_that_closes_a_route_is_told() -> None:
+    lines = explain("http://shop.example.com/", manifests=f"{ROUTE}---{POLICY}").stdout.splitlines()
+    assert lines[0].startswith("answered 500 by Envoy: HTTPRoute default/shop: ")
+    assert lines[2].startswith("  SecurityPolicy default/logins: ")
+    assert "spec.basicAuth.users: Secret default/gone not found" in lines[2]
 
 
 TCP = (
