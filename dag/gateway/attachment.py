@@ -154,7 +154,11 @@ def _parent(
     selected = [it for it in view.ask(listenerspecs.specs, holder) if _is_selected(it, reference)]
     if not selected:
         return Parent(reference, gateway, refusal=problems.no_matching_parent(own, holder))
-    admitting = [it for it in selected if _admits(view, it, ref)]
+    taking = [it for it in selected if RouteKind(ref.kind, GROUP) in it.kinds]
+    if not taking:
+        kinds = sorted({kind.kind for it in selected for kind in it.kinds})
+        return Parent(reference, gateway, refusal=problems.kind_not_taken(own, holder, kinds))
+    admitting = [it for it in taking if _admits(view, it, ref)]
     if not admitting:
         return Parent(reference, gateway, refusal=problems.not_allowed_by_listeners(own, holder))
     fleet = view.ask(selection.fleet, gateway) or ""
@@ -182,8 +186,7 @@ def _is_selected(spec: ListenerSpec, reference: ParentReference) -> bool:
 
 def _admits(view: View, spec: ListenerSpec, ref: ObjectRef) -> bool:
     own = spec.section.holder.namespace
-    is_taken = RouteKind(ref.kind, GROUP) in spec.kinds
-    return is_taken and namespaces.admits(view, spec.namespaces, own, ref.namespace)
+    return namespaces.admits(view, spec.namespaces, own, ref.namespace)
 
 
 def _points(

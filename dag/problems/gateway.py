@@ -229,8 +229,18 @@ def no_matching_parent(owner: Place, holder: ObjectRef) -> Problem:
 def not_allowed_by_listeners(owner: Place, holder: ObjectRef) -> Problem:
     kind, namespace, _ = owner.subject
     message = (
-        f"no listener of {holder} allows a {kind} from namespace {namespace} "
-        "(see allowedRoutes of the listeners)"
+        f"no listener of {holder} allows routes of kind {kind} from namespace {namespace} "
+        "(see allowedRoutes.namespaces of the listeners)"
+    )
+    return Problem(owner.subject, ConditionType.Accepted, Gateway.NotAllowedByListeners, message)
+
+
+def kind_not_taken(owner: Place, holder: ObjectRef, taken: Sequence[str]) -> Problem:
+    """`taken` are the kinds of routes that the listeners take."""
+    what = f" of kind {owner.subject.kind}, only {listed(taken)}" if taken else ""
+    message = (
+        f"no listener of {holder} takes routes{what} "
+        "(see protocol and allowedRoutes.kinds of the listeners)"
     )
     return Problem(owner.subject, ConditionType.Accepted, Gateway.NotAllowedByListeners, message)
 

@@ -126,6 +126,29 @@ def test_listeners_admit_namespaces(rest: str, admitted: bool) -> None:
     assert status_text.attached(it) == {"http": int(admitted)}
 
 
+@pytest.mark.parametrize(
+    ("listener", "message"),
+    [
+        (
+            http(),
+            "allows routes of kind HTTPRoute from namespace far (see allowedRoutes.namespaces",
+        ),
+        (
+            http(rest="allowedRoutes: {kinds: [{kind: GRPCRoute}]}"),
+            "takes routes of kind HTTPRoute, only GRPCRoute (see protocol and allowedRoutes.kinds",
+        ),
+        (http(rest="allowedRoutes: {kinds: [{kind: X}]}"), "takes routes (see protocol and"),
+    ],
+)
+def test_a_route_is_told_whether_its_kind_or_its_namespace_is_not_taken(
+    listener: str, message: str
+) -> None:
+    it = world(given(listener) + route("far/r", parents="{name: gw, namespace: default}"))
+    assert status_text.route(it, "far/r")[0] == f"Accepted=False/{REFUSED}"
+    told = status_text.route_messages(it, "far/r")[0]
+    assert told.startswith(f"no listener of Gateway default/gw {message}")
+
+
 def test_labels_of_a_namespace_that_change_move_its_routes() -> None:
     it = world(
         given(http(rest=selector("{matchLabels: {team: blue}}")))
