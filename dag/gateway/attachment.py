@@ -79,6 +79,15 @@ class Attachment:
     hosts: tuple[str, ...] = ()
     """The host names that the route gives; if empty, every host."""
 
+    def idle_hosts(self) -> Iterator[tuple[int, str]]:
+        """The index of each host name that has no effect at any parent, and why."""
+        served = {point.host.host for parent in self.parents for point in parent.points}
+        for index, name in enumerate(self.hosts):
+            if refusal := hostnames.refusal(name):
+                yield index, f"{name!r} {refusal}"
+            elif not any(hostnames.covers(name, it) for it in served):
+                yield index, f"{name!r} matches the hostname of no listener that takes the route"
+
     def on(self, host: str) -> Candidate:
         """The place of the route on a host to which it is attached."""
         given = (it for it in self.hosts or (hostnames.EVERY,) if hostnames.covers(it, host))
@@ -165,7 +174,8 @@ def _parent(
     points = tuple(_points(fleet, admitting, hosts))
     if not points:
         served = sorted({it.host for it in admitting})
-        why = problems.no_matching_listener_hostname(own, holder, served)
+        refused = next((f": {it!r} {why}" for it in hosts if (why := hostnames.refusal(it))), "")
+        why = problems.no_matching_listener_hostname(own, holder, served, refused)
         return Parent(reference, gateway, refusal=why)
     counted = points if view.ask(routes.is_accepted, ref) else ()
     allowing = {it.section for it in admitting if it.allows_certificates}

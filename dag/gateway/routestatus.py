@@ -20,13 +20,13 @@ from dag.gateway import (
     servicehosts,
     serviceparents,
 )
-from dag.gateway.attachment import Parent
+from dag.gateway.attachment import Attachment, Parent
 from dag.gateway.rules import Rules
 from dag.gateway.serviceparents import ServiceParent
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
 from dag.problems.places import Place
-from dag.problems.reasons import ConditionType
+from dag.problems.reasons import ConditionType, Gateway
 from dag.statuses import Condition, ParentStatus, RouteStatus
 
 
@@ -51,8 +51,9 @@ def status(view: View, ref: ObjectRef) -> RouteStatus | None:
         return None
     name = settings.controller_in_statuses(view.ask(settings.controller_name, ()))
     rules = routes.rules(view, ref)
+    idle = tuple(_idle_hosts(found)) if found is not None else ()
     parents = [
-        ParentStatus(it.reference, name, tuple(_conditions(view, ref, it, rules)))
+        ParentStatus(it.reference, name, tuple(_conditions(view, ref, it, rules, idle)))
         for it in (found.parents if found is not None else ())
     ]
     parents += (
@@ -74,9 +75,18 @@ def _at_service(
 _SHAPES = "the route shapes the calls of gRPC clients to the Service"
 
 
-def _conditions(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Condition]:
+def _idle_hosts(found: Attachment) -> Iterator[Problem]:
+    for index, why in found.idle_hosts():
+        at = Place(found.route.ref).at("hostnames", index)
+        yield at.warning(ConditionType.Accepted, Gateway.Accepted, f"{why}; it has no effect")
+
+
+def _conditions(
+    view: View, ref: ObjectRef, parent: Parent, rules: Rules, idle: tuple[Problem, ...]
+) -> Iterator[Condition]:
     told = (
         *_told(parent, rules),
+        *idle,
         *routecertificates.problems_of(view, ref, parent),
         *precedence.problems_of(view, ref, parent),
         *listenerguards.problems_of(view, ref, parent, rules),

@@ -257,11 +257,12 @@ def no_matching_port(owner: Place, service: ObjectRef) -> Problem:
 
 
 def no_matching_listener_hostname(
-    owner: Place, holder: ObjectRef, served: Sequence[str]
+    owner: Place, holder: ObjectRef, served: Sequence[str], refused: str
 ) -> Problem:
-    """`served` are the hostnames of the listeners that would take the route."""
+    """`served` are the hostnames of the listeners that would take the route; `refused` says why one
+    of the route is no host name."""
     shown = ", ".join(served[:_HOSTS]) + (", …" if len(served) > _HOSTS else "")
-    why = f"none matches the hostname of a listener of {holder}, which has {shown}"
+    why = f"none matches the hostname of a listener of {holder}, which has {shown}{refused}"
     return owner.at("hostnames").error(
         ConditionType.Accepted, Gateway.NoMatchingListenerHostname, why
     )

@@ -149,6 +149,37 @@ def test_a_route_is_told_whether_its_kind_or_its_namespace_is_not_taken(
     assert told.startswith(f"no listener of Gateway default/gw {message}")
 
 
+NOT_A_NAME = "'10.0.0.1' is an IP address, not a DNS name"
+UNMATCHED = "'c.example.org' matches the hostname of no listener that takes the route"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "message"),
+    [
+        (("10.0.0.1",), f"spec.hostnames: none matches * of gw: {NOT_A_NAME}"),
+        (("a.example.com", "10.0.0.1"), f"spec.hostnames[1]: {NOT_A_NAME}; it has no effect"),
+        (("c.example.org", "a.example.com"), f"spec.hostnames[0]: {UNMATCHED}; it has no effect"),
+        (("c.example.org",), "spec.hostnames: none matches * of gw"),
+        (("a.example.com", "*.com"), "the route is attached"),
+    ],
+)
+def test_a_host_name_without_effect_is_told(hosts: tuple[str, ...], message: str) -> None:
+    it = world(given(http("a", "hostname: '*.example.com'")) + route("r", hosts=hosts))
+    told = status_text.route_messages(it, "r")[0]
+    of_listeners = "the hostname of a listener of Gateway default/gw, which has *.example.com"
+    assert told.removeprefix("the route is attached; ") == message.replace("* of gw", of_listeners)
+
+
+def test_a_host_name_that_one_parent_serves_is_not_told_at_the_other_one() -> None:
+    listeners = http("a", "hostname: a.example.com"), http("b", "hostname: b.example.com")
+    parents = "{name: gw, sectionName: a}, {name: gw, sectionName: b}"
+    it = world(
+        given(*listeners) + route("r", parents=parents, hosts=("a.example.com", "b.example.com"))
+    )
+    for parent in (0, 1):
+        assert status_text.route_messages(it, "r", parent)[0] == "the route is attached"
+
+
 def test_labels_of_a_namespace_that_change_move_its_routes() -> None:
     it = world(
         given(http(rest=selector("{matchLabels: {team: blue}}")))
