@@ -54,9 +54,16 @@ class Analyzer:
         return subject.kind == "Service" and self.engine.size(tables.ENDPOINT_SLICES) > 0
 
     def _located(self, found: Finding) -> ShownFinding:
-        told = Told(found.message, "warning", found.message, "", found.code, found.field)
-        row = Row(found.subject, "warning", "", (told,)).located(self.locate)
-        return _shown(found.subject, row.told[0])
+        return _shown(found.subject, row(found).located(self.locate).told[0])
+
+
+def row(found: Finding) -> Row:
+    """A finding as the row of its object."""
+    known = catalogue.entry(found.code)
+    severity = known.severity if known is not None else "warning"
+    text = ": ".join(filter(None, (found.field, found.message)))
+    told = Told(text, severity, found.message, "", found.code, found.field)
+    return Row(found.subject, rows.worst([told]), "", (told,))
 
 
 def _shown(subject: ObjectRef | None, told: Told) -> ShownFinding:

@@ -15,7 +15,7 @@ from contour.answers.explained import (
     ShownStep,
 )
 from contour.complaints import Locate
-from contour.inspection import altering
+from contour.inspection import altering, analysis
 from contour.status import listing, rows
 from contour.status.board import Board
 from contour.status.rows import Row, Told, plain_subject
@@ -30,6 +30,7 @@ from dag.engine.incremental import Engine
 from dag.evaluation import evaluator, places
 from dag.evaluation.requests import Request
 from dag.evaluation.trace import Answer, Forwarded, Step, Trace
+from dag.findings import certificates
 from dag.httpproxy import owner
 from dag.values import hostnames
 
@@ -60,7 +61,11 @@ class Explainer:
             "method": request.method,
             "url": request.url,
             "answer": _answer(trace.answer),
-            "problems": [it for row in self._rows(trace, request) for it in _problems(row)],
+            "problems": [
+                it
+                for row in (*self._certificates(trace, request), *self._rows(trace, request))
+                for it in _problems(row)
+            ],
             "steps": list(map(_step, (*trace.steps, *altered))),
             "backends": [
                 self._backend(it, trace.answer)
@@ -74,6 +79,15 @@ class Explainer:
         if names and fleet not in names:
             found["fleets"] = names
         return found
+
+    def _certificates(self, trace: Trace, request: Request) -> Iterator[Row]:
+        """The owners of a certificate that the client will refuse."""
+        is_shown = any((it.topic, it.outcome) == ("certificate", "passed") for it in trace.steps)
+        if trace.listener is None or not is_shown or not request.asked:
+            return
+        _, host = places.secure_host(self.engine, trace.listener, request)
+        for it in certificates.of_client(self.engine, host, request.asked):
+            yield analysis.row(it).located(self.locate)
 
     def _rows(self, trace: Trace, request: Request) -> Iterator[Row]:
         """The rows with problems, of the objects on which the answer depends."""

@@ -1,44 +1,68 @@
 """Certificates of hosts that clients will refuse."""
 
+from collections.abc import Iterator
+
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 
 from crds.meta import NamespacedName
-from dag import hosts
+from dag import hosts, nodes
 from dag.engine.incremental import Engine
 from dag.findings import Finding, Steps
 from dag.findings.catalogue import Code
 from dag.references import secrets
 from dag.values import hostnames
 
+_FIELDS = {"HTTPProxy": "spec.virtualhost.tls.secretName", "Ingress": "spec.tls"}
+"""Where an object has the Secret of its host; a Gateway has it in one of many listeners."""
+
 
 def check(engine: Engine) -> Steps:
     """Looks at the certificates of every host that is served over TLS, each parsed once."""
-    parsed: dict[NamespacedName, x509.Certificate | None] = {}
+    parsed: Parsed = {}
     for key, found in engine.answers(hosts.secure_host):
         yield None
         if found is None or found.tls is None:
             continue
-        leaves = [_leaf(engine, it, parsed) for it in (found.tls.secret, *found.tls.more_secrets)]
-        known = [it for it in leaves if it is not None]
-        read = [_names(it) for it in known]
-        names = sorted({name for it in read if it is not None for name in it})
-        is_told = bool(known) and None not in read and key.host != hostnames.EVERY
-        if is_told and not _is_covered(key.host, names):
-            why = f"the certificate in Secret {found.tls.secret} is for {_told(names)}"
-            for subject in found.origins:
-                text = f"{why}, not for {key.host}: clients will refuse it"
-                yield Finding(Code.CertificateForOtherHost, subject, "", text)
-        if any(_is_weak(it) for it in known):
+        leaves = _leaves(engine, found.tls, parsed)
+        if key.host != hostnames.EVERY:
+            yield from _for_other_host(found, key.host, leaves)
+        if any(_is_weak(it) for it in leaves):
             text = f"the certificate in Secret {found.tls.secret} is signed with SHA-1 or MD5"
             for subject in found.origins:
                 yield Finding(Code.WeakSignature, subject, "", f"{text}: clients will refuse it")
 
 
-def _leaf(
-    engine: Engine, name: NamespacedName, parsed: dict[NamespacedName, x509.Certificate | None]
-) -> x509.Certificate | None:
+def of_client(engine: Engine, found: nodes.SecureHost, name: str) -> Iterator[Finding]:
+    """What is wrong with the certificates of a host for a client that asks for this name."""
+    if found.tls is not None:
+        yield from _for_other_host(found, name, _leaves(engine, found.tls, {}))
+
+
+def _for_other_host(
+    found: nodes.SecureHost, host: str, leaves: list[x509.Certificate]
+) -> Iterator[Finding]:
+    read = [_names(it) for it in leaves]
+    names = sorted({name for it in read if it is not None for name in it})
+    if found.tls is None or not leaves or None in read or _is_covered(host, names):
+        return
+    why = f"the certificate in Secret {found.tls.secret} is for {_told(names)}"
+    for subject in found.origins:
+        text = f"{why}, not for {host}: clients will refuse it"
+        yield Finding(Code.CertificateForOtherHost, subject, _FIELDS.get(subject.kind, ""), text)
+
+
+Parsed = dict[NamespacedName, x509.Certificate | None]
+"""Certificates by their Secrets; None where there is none."""
+
+
+def _leaves(engine: Engine, tls: nodes.Tls, parsed: Parsed) -> list[x509.Certificate]:
+    found = (_leaf(engine, it, parsed) for it in (tls.secret, *tls.more_secrets))
+    return [it for it in found if it is not None]
+
+
+def _leaf(engine: Engine, name: NamespacedName, parsed: Parsed) -> x509.Certificate | None:
     if name not in parsed:
         found = engine.ask(secrets.secret, name)
         parsed[name] = x509.load_pem_x509_certificates(found.chain)[0] if found else None

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from contour.cli import main
-from tests.testbed import pairs
+from tests.testbed import certificates, pairs
 
 SERVICES = """
 apiVersion: v1
@@ -264,6 +264,28 @@ def test_a_certificate_that_has_ended_is_named() -> None:
     result = explain("https://shop.example.com/cart", manifests=f"{TLS}{ended}")
     assert "HTTPProxy default/shop" in result.stdout.splitlines()[0]
     assert "Secret default/tls" in result.stdout.splitlines()[0]
+
+
+OF_INGRESS = INGRESS.replace(
+    "spec:", "spec:\n  tls: [{secretName: tls, hosts: [shop.example.com]}]"
+).replace("htpp", "http")
+
+
+@pytest.mark.parametrize(
+    ("manifests", "subject"),
+    [
+        (TLS, "HTTPProxy default/shop"),
+        (OF_INGRESS, "Ingress default/shop"),
+        (BY_TLS.replace("gone", "tls"), "Gateway default/web"),
+    ],
+)
+def test_a_certificate_that_clients_refuse_is_named(manifests: str, subject: str) -> None:
+    url, told = "https://shop.example.com/cart", "the certificate in Secret default/tls is for "
+    for host, is_refused in {"www.example.com": True, "*.example.com": False}.items():
+        pair = pairs.of("tls", certificates.self_signed(host))
+        first = explain(url, manifests=f"{manifests}---{pair}").stdout.splitlines()[0]
+        assert first.startswith("answered by Service default/cart:80")
+        assert (f"{subject}: " in first and f"{told}{host}, not for shop" in first) == is_refused
 
 
 def test_what_serves_and_what_does_not_is_told_in_order() -> None:
