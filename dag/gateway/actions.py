@@ -21,6 +21,7 @@ from dag.gateway import (
     timeouts,
 )
 from dag.problems import Problem
+from dag.problems.backends import none_has_weight
 from dag.problems.places import Place
 
 NOWHERE: Mapping[str, int] = {"HTTPRoute": 500, "GRPCRoute": 503}
@@ -52,6 +53,9 @@ def action(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Action 
     )
     shares = tuple(_injected(it, own.injection) for it in _shares(view, rule, given))
     if not any(it.cluster for it in shares):
+        if not any(it.weight for it in rule.backend_refs):
+            told = f"its requests are answered {NOWHERE[at.subject.kind]}"
+            yield none_has_weight(at, has_some=bool(rule.backend_refs), answer=told)
         yield nowhere(at.subject.kind)
         return
     copies = tuple(mirrors.mirrors(view, rule, at))

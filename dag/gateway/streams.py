@@ -21,6 +21,7 @@ from dag.gateway.envoypolicies import (
 from dag.gateway.rules import Rules
 from dag.problems import Problem, unguarded
 from dag.problems import gateway as problems
+from dag.problems.backends import none_has_weight
 from dag.problems.places import Place, gathered
 
 
@@ -90,5 +91,8 @@ def _shares(
     told = [it for it in found if isinstance(it, Problem)]
     clusters = [it for it in found if not isinstance(it, Problem)]
     shares, more = gathered(failover.shares(view, rule.backend_refs, clusters, at))
-    weighted = (nodes.WeightedCluster(*it) for it in shares if it.weight > 0)
-    return tuple(weighted), [*told, *more]
+    weighted = tuple(nodes.WeightedCluster(*it) for it in shares if it.weight > 0)
+    if not any(it.weight for it in rule.backend_refs):
+        answer = "its connections are closed"
+        told.append(none_has_weight(at, has_some=bool(rule.backend_refs), answer=answer))
+    return weighted, [*told, *more]

@@ -28,3 +28,10 @@ def fallback_left_out(reference: Place, why: str) -> Problem:
     """A fallback that cannot take over for the other backends of its rule."""
     text = f"the fallback gets no requests, because {why}"
     return reference.warning(ConditionType.Accepted, Gateway.Accepted, text)
+
+
+def none_has_weight(rule: Place, *, has_some: bool, answer: str) -> Problem:
+    """A rule that sends nothing to any backend, although it is served as it is written."""
+    why = "every weight is 0" if has_some else "it names no backend"
+    text = f"{why}, so {answer}"
+    return rule.at("backendRefs").warning(ConditionType.Accepted, Gateway.Accepted, text)

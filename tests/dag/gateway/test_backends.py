@@ -60,6 +60,28 @@ def test_a_rule_without_backends_answers_500_and_its_references_are_resolved() -
 
 
 @pytest.mark.parametrize(
+    ("references", "why"),
+    [
+        ((), "it names no backend"),
+        (("name: s1, port: 80, weight: 0", "name: gone, port: 80, weight: 0"), "every weight is 0"),
+    ],
+)
+def test_a_rule_that_leads_to_no_backend_as_it_is_written_is_told(
+    references: tuple[str, ...], why: str
+) -> None:
+    it = world(GIVEN + route("r", on("/ok", "s1"), to_all(*references)))
+    told = f"spec.rules[1].backendRefs: {why}, so its requests are answered 500"
+    assert status_text.route_messages(it, "r")[0] == f"the route is attached; {told}"
+
+
+def test_a_stream_that_leads_to_no_backend_as_it_is_written_is_told() -> None:
+    tcp, idle = listener("tcp", 9000, "TCP"), "{name: s1, port: 80, weight: 0}"
+    it = world(gateway_class() + gateway("gw", tcp) + stream_route("TCPRoute", "r", idle))
+    told = "spec.rules[0].backendRefs: every weight is 0, so its connections are closed"
+    assert told in status_text.route_messages(it, "r", kind="TCPRoute")[0]
+
+
+@pytest.mark.parametrize(
     ("reference", "reason"),
     [
         ("name: missing, port: 80", "BackendNotFound"),
