@@ -82,6 +82,8 @@ def _offline(
     from contour.inspection.analysis import Analyzer
 
     read = manifestinput.read(paths, controller_name, lenient=False, translates=False)
+    if manifestinput.is_empty(read):
+        output.say(f"contour: there are no objects in {', '.join(paths)}", err=True)
     analyzer = Analyzer(read.controller.engine, read.controller.board, read.locate)
     with waiting.shown("checking objects"):
         return [it for it in analyzer.steps() if it is not None], read.is_unreadable

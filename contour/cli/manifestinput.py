@@ -143,3 +143,10 @@ def listed(found: Read, *, every: bool = False) -> list[Row]:
     """A row for each object and for each file with a fault."""
     controller = found.controller
     return listing.listed(controller.board, controller.engine, found.locate, every=every)
+
+
+def is_empty(found: Read) -> bool:
+    """Whether the manifests hold no object, not even one that cannot be read."""
+    controller = found.controller
+    known = listing.known(controller.board, controller.engine)
+    return not found.complaints and all(it is None for it in known)

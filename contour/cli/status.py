@@ -82,7 +82,10 @@ def _offline(
     found = manifestinput.read(paths, controller_name, lenient=lenient, translates=False)
     rows = listing.plain(manifestinput.listed(found, every=every))
     if not rows:
-        click.echo(f"contour: there are no objects in {', '.join(paths)}", err=True)
+        named = ", ".join(paths)
+        none = f"there are no objects in {named}"
+        hidden = f"no object in {named} has a status of its own; --all shows them"
+        output.say(f"contour: {none if manifestinput.is_empty(found) else hidden}", err=True)
     return rows, found.is_unreadable
 
 

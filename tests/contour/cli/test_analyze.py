@@ -163,6 +163,13 @@ def test_text_for_people() -> None:
     assert analyze(GOOD).stdout == "no findings\n"
 
 
+def test_manifests_without_objects_are_told() -> None:
+    result = analyze("---\n# Source: chart/templates/ingress.yaml\n")
+    assert (result.exit_code, result.stdout) == (0, "no findings\n")
+    assert result.stderr == "contour: there are no objects in -\n"
+    assert not analyze(GOOD).stderr
+
+
 def test_sarif() -> None:
     (run,) = json.loads(analyze(TYPO + OTHER, "-o", "sarif").stdout)["runs"]
     rules = {it["id"] for it in run["tool"]["driver"]["rules"]}

@@ -237,6 +237,15 @@ def test_an_empty_folder_is_told(tmp_path: Path) -> None:
     assert f"there are no objects in {tmp_path}" in result.stderr
 
 
+def test_objects_without_a_status_are_not_said_to_be_missing(tmp_path: Path) -> None:
+    Path(tmp_path, "service.yaml").write_text(
+        "{apiVersion: v1, kind: Service, metadata: {name: one}, spec: {ports: [{port: 80}]}}"
+    )
+    told = f"contour: no object in {tmp_path} has a status of its own; --all shows them\n"
+    assert status("-f", str(tmp_path)).stderr == told
+    assert not status("-f", str(tmp_path), "--all").stderr
+
+
 def test_an_unknown_field_is_an_error_unless_it_is_to_be_left_out(tmp_path: Path) -> None:
     Path(tmp_path, "it.yaml").write_text(GOOD.replace("routes:", "rutes: []\n  routes:"))
     assert rows(tmp_path)["HTTPProxy good"]["summary"] == "invalid"
