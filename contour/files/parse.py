@@ -5,6 +5,7 @@ refused document is refused with the line of the fault. Elsewhere: the meaning o
 (`scalars`), and the lines of fields (`lines`).
 """
 
+import codecs
 import json
 import re
 from typing import NoReturn
@@ -51,6 +52,8 @@ def value(raw: bytes) -> object:
 
 
 def _text(raw: bytes) -> str:
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise MalformedError("the text is UTF-16; save it as UTF-8")
     try:
         return raw.decode()
     except UnicodeDecodeError as error:
@@ -78,10 +81,13 @@ def _yaml(raw: bytes) -> object:
             take[event.__class__](event)
     except scalars.RefusedError as error:
         mark = event.start_mark if event else None
-        raise MalformedError(str(error), mark.line if mark else 0) from None
+        line = mark.line if mark else 0
+        raise MalformedError(str(error) + _of_template(raw, line), line) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise MalformedError(_sentence(error), mark.line if mark else 0) from None
+        line = mark.line if mark else 0
+        advice = _of_template(raw, line) or _advice(error, raw)
+        raise MalformedError(_sentence(error) + advice, line) from None
     except ReaderError as error:
         line = raw.count(b"\n", 0, error.position)
         raise MalformedError(f"{error.reason}: 0x{error.character:02x}", line) from None
@@ -93,3 +99,26 @@ def _sentence(error: MarkedYAMLError) -> str:
         return composition.TOO_DEEP
     parts = (error.problem, error.context)
     return " ".join(part for part in parts if part) or "not valid YAML"
+
+
+def _of_template(raw: bytes, line: int) -> str:
+    """Advice, if there is a template at the fault: libyaml may notice it one line later."""
+    near = raw.split(b"\n", line + 1)[max(line - 1, 0) : line + 1]
+    return "; render templates first" if any(b"{{" in it for it in near) else ""
+
+
+_NO_TOKEN = "found character that cannot start any token"
+
+
+def _advice(error: MarkedYAMLError, raw: bytes) -> str:
+    """What to do about a character that YAML gives another meaning."""
+    mark = error.problem_mark
+    if error.context == "while scanning an alias":
+        found = "*"
+    elif error.problem == _NO_TOKEN and mark is not None:
+        found = raw.split(b"\n", mark.line + 1)[mark.line].decode()[mark.column : mark.column + 1]
+    else:
+        return ""
+    if found == "\t":
+        return "; indent with spaces, not with tabs"
+    return f"; put text that begins with {found} in quotes" if found else ""
