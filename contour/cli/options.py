@@ -1,5 +1,6 @@
 """Options and arguments of several commands, with the same meaning and help in each."""
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +20,9 @@ LENIENT = (
 """The help of `--lenient`."""
 
 
+_URL = re.compile(r"https?://", re.IGNORECASE)
+
+
 class ManifestPath(click.ParamType[str]):
     """The path of manifests, which is not empty: `Path("")` is the current folder, which nobody
     means by a variable that is not set."""
@@ -29,6 +33,8 @@ class ManifestPath(click.ParamType[str]):
         """The same text."""
         if not value:
             self.fail("it is empty; write . for the current folder", param, ctx)
+        if _URL.match(value):
+            self.fail(f"{value} is a URL: fetch it, and read standard input with -", param, ctx)
         return value
 
     def shell_complete(

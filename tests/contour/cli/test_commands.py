@@ -140,6 +140,7 @@ def test_versions_are_read_by_programs() -> None:
         ("diff -f x --against y --cluster", "leave out --cluster"),
         ("run ", "'PATH…': it is empty; write . for the current folder"),
         ("status ", "'[PATH]...': it is empty"),
+        ("status https://a.example/b.yaml", "https://a.example/b.yaml is a URL: fetch it"),
         ("translate --filename=", "'--filename': it is empty"),
         ("convert --from ingress-nginx --filename=", "'--filename': it is empty"),
         ("explain http://a --filename=", "'--filename': it is empty"),
