@@ -143,7 +143,10 @@ def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.Unknown
         problems = _problems(raw, [((*path, "kind"), message, "error")])
         return Item(meant, "guessed", problems=problems, is_read=False)
     about = place(unknown.kind, unknown.group_version)
-    message = f"{unknown.group_version} {unknown.kind} is not supported; its objects are ignored"
+    message = (
+        f"{unknown.group_version} {unknown.kind} is not supported; its objects are ignored"
+        f"{guess.same_kind(unknown)}"
+    )
     found: list[tuple[FieldPath, str, Severity]] = [((*path, "kind"), message, "warning")]
     if unknown.kind == "ContourDeployment" and is_mapping(value):
         found.extend(((*path, *at), text, "warning") for at, text in upstream.of_deployment(value))

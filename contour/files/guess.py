@@ -46,6 +46,14 @@ def misspelt(unknown: decode.UnknownKind, value: Any) -> meta.ObjectRef | None:
     return meta.ObjectRef(meant.kind.kind, *meant.key)
 
 
+def same_kind(unknown: decode.UnknownKind) -> str:
+    """`; Ingress is read of networking.k8s.io/v1` for a kind of another group that has the name of
+    one that is read; empty for others."""
+    found = (it for it in kinds.KINDS.values() if it.kind == unknown.kind)
+    read = sorted("/".join(filter(None, (it.group, it.versions[0]))) for it in found)
+    return f"; {unknown.kind} is read of {' and '.join(read)}" if read else ""
+
+
 def _kind(raw: bytes) -> kinds.Kind | None:
     name, version = _KIND.search(raw), _API_VERSION.search(raw)
     if name is None or version is None:

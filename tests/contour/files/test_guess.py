@@ -3,6 +3,7 @@
 import pytest
 
 from contour.files import guess
+from crds import decode
 from crds.meta import ObjectRef
 
 HEAD = "apiVersion: projectcontour.io/v1\nkind: HTTPProxy\n"
@@ -33,3 +34,10 @@ def test_an_object_is_recognised_by_kind_and_name_in_their_usual_places(text: st
 def test_bytes_that_are_no_text_are_passed_over() -> None:
     raw = b"\xff\xfe\nkind: \xff\n" + HEAD.encode() + b"metadata:\n  name: a\n  x: \xff\n"
     assert guess.subject(raw) == ObjectRef("HTTPProxy", "default", "a")
+
+
+def test_a_kind_of_another_group_is_told_the_one_that_is_read() -> None:
+    older = decode.UnknownKind("extensions/v1beta1", "Ingress")
+    assert guess.same_kind(older) == "; Ingress is read of networking.k8s.io/v1"
+    assert guess.same_kind(decode.UnknownKind("a.b/v1", "Service")) == "; Service is read of v1"
+    assert not guess.same_kind(decode.UnknownKind("apps/v1", "Deployment"))
