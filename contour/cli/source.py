@@ -79,8 +79,11 @@ def refuse_contradictions(manifests: tuple[str, ...], *for_manifests: str) -> No
 
 def nobody(directory: Path) -> str:
     """The message if no `contour run` has this state directory, and no cluster may be asked."""
+    of_command = {it.name for it in click.get_current_context().command.params}
+    option = "--against" if "against" in of_command else "-f"
+    manifests = f"manifests with {option}, " if "paths" in of_command else ""
     return (
-        f"no instance runs with the state directory {directory}; name that of a running "
+        f"no instance runs with the state directory {directory}; name {manifests}that of a running "
         "`contour run` with --state-dir, or an instance in a cluster with --kubeconfig"
     )
 

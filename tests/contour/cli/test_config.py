@@ -88,8 +88,16 @@ async def test_an_instance_that_fails_to_answer_is_not_taken_for_none(tmp_path: 
     assert (result.exit_code, f"{tmp_path} answered 500" in result.stderr) == (2, True)
 
 
-@pytest.mark.parametrize("command", ["config", "status"])
-def test_where_nothing_runs_that_is_told(tmp_path: Path, command: str) -> None:
-    result = CliRunner().invoke(main, [command, "--state-dir", str(tmp_path)])
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("config", "that of a running"),
+        ("status", "manifests with -f, that of a running"),
+        ("explain http://a.example", "manifests with -f, that of a running"),
+        ("diff -f -", "manifests with --against, that of a running"),
+    ],
+)
+def test_where_nothing_runs_that_is_told(tmp_path: Path, command: str, named: str) -> None:
+    result = CliRunner().invoke(main, [*command.split(), "--state-dir", str(tmp_path)])
     assert result.exit_code == 2
-    assert "no instance runs with the state directory" in result.stderr
+    assert f"no instance runs with the state directory {tmp_path}; name {named}" in result.stderr
