@@ -74,8 +74,12 @@ def row(board: Board, engine: Engine, subject: ObjectRef) -> Row:
     idle_ones = tuple(idle.messages(engine, subject)) if subject.kind in _LEADING else ()
     if idle_ones:
         found = replace(found, told=(*found.told, *idle_ones))
+    if subject in board.told:
+        missing = unserved.missing_parents(engine, subject)
+        told = (*found.told, *missing)
+        return replace(found, told=told, state=rows.worst(told)) if missing else found
     table = tables.BY_KIND.get(subject.kind)
-    if subject in board.told or table is None or engine.row(table, subject.key) is None:
+    if table is None or engine.row(table, subject.key) is None:
         return found
     if subject.kind not in _TELLING:
         return replace(found, summary=found.summary or "read")

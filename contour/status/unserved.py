@@ -26,15 +26,33 @@ _REASON = CommandLine.NotServed
 
 def row(view: View, subject: ObjectRef) -> Row:
     """The row of an existing object without a status."""
-    told = tuple(
-        Told(": ".join(filter(None, (field, why))), "warning", why, "", _REASON, field)
-        for field, why in _reasons(view, subject)
+    return Row(subject, "warning", "not served", tuple(map(_told, _reasons(view, subject))))
+
+
+def missing_parents(view: View, subject: ObjectRef) -> tuple[Told, ...]:
+    """The parents of a route with a status that do not exist, which it does not tell. They are
+    known only where all objects are: on one machine and offline."""
+    if subject.kind not in routes.KINDS or not view.read(hints.GIVEN, ()):
+        return ()
+    found = view.read(tables.BY_KIND[subject.kind], subject.key)
+    references = found.spec.parent_refs if found is not None else ()
+    named = (ObjectRef(it.kind, it.namespace or subject.namespace, it.name) for it in references)
+    missing = (
+        (f"spec.parentRefs[{index}].name", _not_found(view, ref))
+        for index, ref in enumerate(named)
+        if (references[index].group, ref.kind) in _PARENTS
+        and view.read(tables.BY_KIND[ref.kind], ref.key) is None
     )
-    return Row(subject, "warning", "not served", told)
+    return tuple(map(_told, missing))
 
 
 Reason = tuple[str, str]
 """The path of a field, and what is wrong with it."""
+
+
+def _told(reason: Reason) -> Told:
+    field, why = reason
+    return Told(": ".join(filter(None, reason)), "warning", why, "", _REASON, field)
 
 
 def _reasons(view: View, subject: ObjectRef) -> Iterator[Reason]:
@@ -104,22 +122,29 @@ def _other_class(view: View, found: Gateway) -> str:
     return f"GatewayClass {name} is not served"
 
 
+_PARENTS = frozenset({(GROUP, "Gateway"), (GROUP, "ListenerSet")})
+
+
 def _parents(
     view: View, own: str, path: str, references: Iterable[ParentReference | ParentGatewayReference]
 ) -> Iterator[Reason]:
     for index, it in enumerate(references):
         at = path if path.endswith("parentRef") else f"{path}[{index}]"
         ref = ObjectRef(it.kind, it.namespace or own, it.name)
-        if it.group != GROUP or it.kind not in ("Gateway", "ListenerSet"):
-            yield at, f"parents of kind {it.kind} are not supported"
+        if (it.group, it.kind) not in _PARENTS:
+            yield at, f"parents of kind {it.kind} are not supported; use Gateway or ListenerSet"
             continue
         found = view.read(tables.BY_KIND[it.kind], ref.key)
         if found is None:
-            yield f"{at}.name", f"{ref} not found{hints.hint(view, ref)}"
+            yield f"{at}.name", _not_found(view, ref)
         elif it.kind == "Gateway" and not view.ask(selection.is_ours, ref.key):
             yield at, f"{ref} is not served: {_other_class(view, found)}"
         else:
             yield at, f"{ref} is not served; its status says why"
+
+
+def _not_found(view: View, ref: ObjectRef) -> str:
+    return f"{ref} not found{hints.hint(view, ref)}"
 
 
 def _named_class(view: View, found: HTTPProxy | Ingress) -> Iterator[Reason]:

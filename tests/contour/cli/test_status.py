@@ -172,6 +172,20 @@ def test_what_is_for_another_controller_has_a_row_that_says_why(
     assert problem["line"]
 
 
+def test_a_parent_that_is_not_there_is_told_beside_one_that_takes_the_route(
+    tmp_path: Path,
+) -> None:
+    parents = "{name: web}, {name: wbe}, {name: edge}, {name: mesh, kind: Service, group: ''}"
+    Path(tmp_path, "it.yaml").write_text(GATEWAY + _route(parents))
+    row = rows(tmp_path)["HTTPRoute it"]
+    assert row["state"] == "warning"
+    (problem,) = [it for it in row["problems"] if it["reason"] == "NotServed"]
+    assert (problem["field"], problem["message"]) == (
+        "spec.parentRefs[1].name",
+        "Gateway default/wbe not found (did you mean web?)",
+    )
+
+
 @pytest.mark.parametrize(
     ("controller", "is_misspelt"),
     [
