@@ -27,7 +27,8 @@ def answer(host: str, route: nodes.Route, request: Request) -> Answer:
             return Answer(status, body=as_text(body), route=route, response_headers=changed)
         case nodes.Redirect() as redirect:
             location = _location(redirect, route.match.path, request, host)
-            return Answer(redirect.status, location=location, route=route, response_headers=changed)
+            cause = _LOOP if _leads_back(location, request) else ""
+            return Answer(redirect.status, cause, location, route=route, response_headers=changed)
         case nodes.Forward() as forward:
             return _forwarded(forward, route, request, changed)
 
@@ -196,6 +197,16 @@ def _location(node: nodes.Redirect, matched: nodes.Path, request: Request, host:
         path = _with_prefix(bare, matched, node.prefix) + question + query
     port = f":{node.port}" if node.port is not None else ""
     return f"{scheme}://{_redirected(node, request, host, scheme)}{port}{path}"
+
+
+_LOOP = "it leads to the URL that was asked for, so clients ask again and again"
+
+
+def _leads_back(location: str, request: Request) -> bool:
+    scheme, _, rest = location.partition("://")
+    host, slash, path = rest.partition("/")
+    asked, shown = (it.lower().removesuffix(_USUAL.get(scheme, "")) for it in (request.host, host))
+    return (scheme, shown, slash + path) == (request.told_scheme, asked, request.path)
 
 
 def _redirected(node: nodes.Redirect, request: Request, host: str, scheme: str) -> str:

@@ -35,3 +35,25 @@ def test_an_answer_shows_its_operators_and_its_headers() -> None:
     found = actions.answer("old.test", world.route(respond), Request("old.test"))
     assert (found.status, found.body) == (404, "of %REQ%")
     assert found.response_headers == (("x-b", "c"),)
+
+
+@pytest.mark.parametrize(
+    ("redirect", "request_", "is_loop"),
+    [
+        (nodes.Redirect(301, host="OLD.test"), Request("old.test", path="/a?b"), True),
+        (nodes.Redirect(301, scheme="https"), Request("old.test", port=443, is_secure=True), True),
+        (nodes.Redirect(301, scheme="https"), Request("old.test"), False),
+        (
+            nodes.Redirect(301, scheme="https", port=443),
+            Request("old.test", port=443, is_secure=True),
+            True,
+        ),
+        (nodes.Redirect(301, full_path="/b"), Request("old.test", path="/a"), False),
+        (nodes.Redirect(301, host="new.test"), Request("old.test"), False),
+    ],
+)
+def test_a_redirect_to_what_was_asked_for_is_told(
+    redirect: nodes.Redirect, request_: Request, is_loop: bool
+) -> None:
+    found = actions.answer("old.test", world.route(redirect), request_)
+    assert ("clients ask again and again" in found.cause) == is_loop
