@@ -42,6 +42,12 @@ _MOST_READ = 1000
 """The most objects that are searched for problems."""
 
 
+_CLAIMING = frozenset({"HTTPProxy", "Ingress", "HTTPRoute", "GRPCRoute"})
+"""The kinds whose objects have hosts for requests."""
+_UNCLAIMED = (("host", "failed"), ("listener", "failed"))
+"""The steps after which nobody has the request."""
+
+
 @dataclass(frozen=True, slots=True)
 class Explainer:
     """Explains requests to one instance."""
@@ -66,7 +72,7 @@ class Explainer:
                 for row in (*self._certificates(trace, request), *self._rows(trace, request))
                 for it in _problems(row)
             ],
-            "steps": list(map(_step, (*trace.steps, *altered))),
+            "steps": list(map(_step, (*trace.steps, *altered, *self._unread(trace)))),
             "backends": [
                 self._backend(it, trace.answer)
                 for it in (*trace.answer.backends, *trace.answer.streams)
@@ -79,6 +85,18 @@ class Explainer:
         if names and fleet not in names:
             found["fleets"] = names
         return found
+
+    def _unread(self, trace: Trace) -> Iterator[Step]:
+        """The objects whose newest version was refused, where nobody has the host: they may."""
+        if not any((it.topic, it.outcome) in _UNCLAIMED for it in trace.steps):
+            return
+        refused = (it for it in sorted(self.board.remarks) if it.kind in _CLAIMING)
+        for subject in islice((it for it in refused if self.board.faults(it)), _MOST):
+            why = next(it for it in self.board.row(subject).told if it.severity == "error")
+            what = ": ".join(filter(None, (why.field, why.message)))
+            place = f" ({why.file}:{why.line})" if why.file else ""
+            words = f"not served as it is written, so its hosts are not known: {what}{place}"
+            yield Step("host", "noted", words, subject)
 
     def _certificates(self, trace: Trace, request: Request) -> Iterator[Row]:
         """The owners of a certificate that the client will refuse."""

@@ -223,6 +223,19 @@ def test_the_problem_of_a_policy_that_closes_a_route_is_told() -> None:
     assert "spec.basicAuth.users: Secret default/gone not found" in lines[2]
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_an_object_that_cannot_be_read_is_told_where_nobody_has_the_host(scheme: str) -> None:
+    broken = PROXY.replace("conditions", "conditons").replace("name: shop", "name: new")
+    other = PROXY.replace("shop", "other")
+    last = explain(f"{scheme}://shop.example.com/", manifests=f"{broken}---{other}").stdout
+    assert last.splitlines()[-1].startswith(
+        "  -- host         HTTPProxy default/new: not served as it is written, so its hosts are "
+        "not known: spec.routes[0].conditons: unknown field; did you mean conditions? (<stdin>:"
+    )
+    served = explain("http://other.example.com/cart", manifests=f"{broken}---{other}").stdout
+    assert "default/new" not in served
+
+
 TCP = (
     PASSTHROUGH.replace("TLSRoute", "TCPRoute")
     .replace("protocol: TLS, port: 443, tls: {mode: Passthrough}", "protocol: TCP, port: 9000")
