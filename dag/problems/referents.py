@@ -75,7 +75,12 @@ def content_not_valid(ref: ObjectRef, why: str) -> Problem:
 def policy_not_met(key: NamespacedName) -> Problem:
     """A BackendTLSPolicy of which no authority can be read."""
     ref = ObjectRef("BackendTLSPolicy", *key)
-    return Problem(ref, ErrorType.TLSError, Referent.InvalidContent, f"{ref} cannot be met")
+    return Problem(
+        ref,
+        ErrorType.TLSError,
+        Referent.InvalidContent,
+        f"{ref} cannot be met; its status says why",
+    )
 
 
 def _of_service(name: NamespacedName, reason: Referent, text: str) -> Problem:

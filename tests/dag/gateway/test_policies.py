@@ -124,7 +124,10 @@ def test_a_policy_that_cannot_be_met_closes_its_backend(
     assert routes(it, "*") == ["/ -> 500"]
     assert status_text.policy(it, "p") == conditions
     assert status_text.route(it, "r") == FINE
-    assert "BackendTLSPolicy default/p cannot be met" in status_text.route_messages(it, "r")[1]
+    assert (
+        "BackendTLSPolicy default/p cannot be met; its status says why"
+        in status_text.route_messages(it, "r")[1]
+    )
 
 
 def test_one_authority_that_can_be_read_is_enough_and_the_other_is_told() -> None:
@@ -301,7 +304,7 @@ def test_a_policy_that_cannot_be_met_closes_streams_where_tls_ends() -> None:
     plain = nodes.Cluster(nodes.ServicePort(key("s1"), 443, "https"))
     assert passed == nodes.Stream((nodes.WeightedCluster(plain),))
     told = " ".join(status_text.route_messages(it, "r", kind="TLSRoute"))
-    assert "p cannot be met; where TLS ends at the listener, its connections are closed" in told
+    assert "its status says why; where TLS ends at the listener, its connections are closed" in told
 
 
 def test_raw_streams_reach_the_backend_as_the_client_sent_them() -> None:
