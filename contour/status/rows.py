@@ -188,8 +188,13 @@ def _by_conditions(
 
 def _bad(where: str, it: statuses.Condition) -> Told:
     text = f"{where}{it.type}={it.status} {it.reason}: {it.message}"
-    found = _told(text, it.message, it.type, it.reason)
+    severity: Severity = "warning" if it.type in _HARMLESS else "error"
+    found = _told(text, it.message, it.type, it.reason, severity)
     return replace(found, is_consequence=gateway.is_consequence(it.message))
+
+
+_HARMLESS = frozenset({"OverlappingTLSConfig"})
+"""Conditions of which users are to know, while everything is served as it is written."""
 
 
 def _warnings(where: str, found: statuses.Condition) -> Iterator[Told]:

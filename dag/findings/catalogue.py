@@ -252,6 +252,7 @@ REMEDIES: Mapping[str, str] = {
     "EnvoyPatchPolicy in `gateway.envoyPatchPolicies.namespaces` of the ContourConfiguration.",
     Gateway.NotAllowedByListeners: "Allow the route's namespace and kind in `allowedRoutes` of the "
     "listener, or name a listener whose protocol takes the kind.",
+    Gateway.OverlappingHostnames: "Make the hostnames differ, unless this is meant.",
     Gateway.ParentNotAccepted: "Correct the parent; its status says what is wrong.",
     Gateway.ParentNotProgrammed: "Correct the parent; its status says what is wrong.",
     Gateway.Pending: "Wait; `contour config` shows for what.",

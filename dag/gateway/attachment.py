@@ -175,8 +175,8 @@ def _parent(
     if not points:
         served = sorted({it.host for it in admitting})
         refused = next((f": {it!r} {why}" for it in hosts if (why := hostnames.refusal(it))), "")
-        why = problems.no_matching_listener_hostname(own, holder, served, refused)
-        return Parent(reference, gateway, refusal=why)
+        refusal = problems.no_matching_listener_hostname(own, holder, served, refused)
+        return Parent(reference, gateway, refusal=refusal)
     counted = points if view.ask(routes.is_accepted, ref) else ()
     allowing = {it.section for it in admitting if it.allows_certificates}
     return Parent(

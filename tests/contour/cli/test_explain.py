@@ -216,11 +216,29 @@ def test_the_first_line_names_the_cause_and_the_object(name: str) -> None:
     assert len(result.stdout.splitlines()) <= 25
 
 
+def test_of_several_problems_none_is_called_the_cause() -> None:
+    two = PROXY.replace("  routes:", "  includes: [{name: nowhere}, {name: gone}]\n  routes:")
+    first, _, *told, _ = explain("http://shop.example.com/x", manifests=two).stdout.splitlines()[:5]
+    assert first.endswith("no route of the host shop.example.com takes the request")
+    assert all(name in line for name, line in zip(("nowhere", "gone"), told, strict=True))
+
+
+def test_a_single_error_is_the_cause_beside_a_warning() -> None:
+    both = BROKEN["a typing error in a Service"][0].replace(
+        "name: shop", "name: shop, annotations: {projectcontour.io/nothing: x}", 1
+    )
+    first, _, told, _ = explain("http://shop.example.com/cart", manifests=both).stdout.splitlines()[
+        :4
+    ]
+    assert "Service default/crat not found" in first
+    assert "UnknownAnnotation" in told
+
+
 def test_the_problem_of_a_policy_that_closes_a_route_is_told() -> None:
     lines = explain("http://shop.example.com/", manifests=f"{ROUTE}---{POLICY}").stdout.splitlines()
-    assert lines[0].startswith("answered 500 by Envoy: HTTPRoute default/shop: ")
-    assert lines[2].startswith("  SecurityPolicy default/logins: ")
-    assert "spec.basicAuth.users: Secret default/gone not found" in lines[2]
+    assert lines[0].startswith("answered 500 by Envoy: SecurityPolicy default/logins: ")
+    assert "spec.basicAuth.users: Secret default/gone not found" in lines[0]
+    assert lines[2].startswith("  HTTPRoute default/shop: ")
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

@@ -129,6 +129,14 @@ def documents(cases: list[Case]) -> Iterator[dict[str, Any]]:
                 "metadata": named,
                 "spec": {"ports": ports},
             }
+            yield {
+                "apiVersion": "discovery.k8s.io/v1",
+                "kind": "EndpointSlice",
+                "metadata": named | {"labels": {"kubernetes.io/service-name": it.name}},
+                "addressType": "IPv4",
+                "ports": ports,
+                "endpoints": [{"addresses": ["10.0.0.1"]}],
+            }
 
 
 def _route(at: Case, it: Written) -> dict[str, Any]:
