@@ -16,12 +16,12 @@ import pytest
 
 from crds.decode import Decoded, decode
 from crds.kinds import GATEWAY
-from dag import tables
+from dag import plan, reached, tables
 from dag.engine.incremental import Engine
 from dag.evaluation import evaluator
 from dag.evaluation.requests import Request
 from tests.dag.gateway.manifests import gateway_class
-from tests.dag.world import FLEET, world
+from tests.dag.world import FLEET, apply
 
 WORLDS = int(os.environ.get("HOSTNAME_PRECEDENCE_WORLDS", "3"))
 SETS = 40
@@ -248,7 +248,9 @@ def actual(engine: Engine, asked: Request) -> tuple[str, int] | None:
 def test_a_request_comes_to_the_rule_that_the_api_says(seed: int) -> None:
     chance = Random(seed)
     cases = [case(chance, number) for number in range(SETS)]
-    engine = world(gateway_class())
+    engine = Engine(plan.PLAN + reached.PLAN)
+    engine.write(tables.FLEETS, FLEET, True)
+    apply(engine, gateway_class())
     for raw in documents(cases):
         found = decode(raw)
         assert isinstance(found, Decoded)
