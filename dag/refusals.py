@@ -1,4 +1,5 @@
-"""Refusals by Envoy and by providers, in the statuses of the objects that caused them.
+"""Refusals by Envoy and by providers, in the statuses of the objects that caused them, and of
+those that use a certificate that is refused.
 
 The fleets write Envoy's messages into a table, by object, and remove them once Envoy accepts what
 it refused; the reason why a version of an object was not taken at all is in another table. Here
@@ -29,6 +30,7 @@ from dag.gateway import (
     attachment,
     conditions,
     filterlimits,
+    listeners,
     listenersets,
     listenerspecs,
     selection,
@@ -37,10 +39,10 @@ from dag.gateway.envoypolicies import trafficlimits
 from dag.problems import Problem, anywhere, patches, ratelimits, unguarded
 from dag.problems import envoyproxy as envoyproxies
 from dag.problems import gateway as problems
-from dag.problems.places import Place, sub_condition, sub_conditions
+from dag.problems.places import Place, sub_conditions
 from dag.problems.reasons import ConditionType
 from dag.statuses import Condition
-from dag.warnings import anykind
+from dag.warnings import anykind, uses
 
 REFUSALS: Table[ObjectRef, tuple[str, ...]] = Table("refusals", tables.TOLD_OF_OBJECTS)
 """By object: Envoy's messages about its parts, sorted."""
@@ -85,31 +87,49 @@ def with_refusals(
 
     def with_refusals(view: View, key: NamespacedName) -> statuses.Status | None:
         found, subject = view.ask(status, key), ObjectRef(kind, *key)
-        words, fault = view.read(REFUSALS, subject), view.read(tables.NOT_TAKEN, subject)
-        if found is not None:
-            found = _with_what_is_missing(view, subject, anykind.completed(view, subject, found))
-        if found is not None and words:
-            found = _refused(found, _refusal(view, subject, "; ".join(words)))
-        declined = view.read(DECLINED, subject)
-        if found is not None and declined:
-            every = "; ".join(it.words for it in declined)
-            found = _refused(found, anywhere.declined(subject, declined[0].who, every))
-        unfinished = view.read(hookservers.UNFINISHED, subject)
-        if found is not None and unfinished:
-            found = _refused(found, anywhere.unfinished(subject, "; ".join(unfinished)))
-        if found is not None and fault:
-            found = _refused(found, anywhere.version_refused(subject, fault))
-        return found
+        if found is None:
+            return None
+        found = _with_what_is_missing(view, subject, anykind.completed(view, subject, found))
+        told = tuple(_refusals(view, subject))
+        return _refused(found, told) if told else found
 
     with_refusals.__name__ = f"status_of_{kind}"
     return query(with_refusals)
 
 
-def _refusal(view: View, subject: ObjectRef, words: str) -> Problem:
+def _refusals(view: View, subject: ObjectRef) -> Iterator[Problem]:
+    """What Envoys, gRPC applications, extensions and providers refuse of an object."""
+    if words := view.read(REFUSALS, subject):
+        yield _by_envoys(view, subject, "; ".join(words))
+    yield from _of_certificates(view, subject)
+    if declined := view.read(DECLINED, subject):
+        every = "; ".join(it.words for it in declined)
+        yield anywhere.declined(subject, declined[0].who, every)
+    if unfinished := view.read(hookservers.UNFINISHED, subject):
+        yield anywhere.unfinished(subject, "; ".join(unfinished))
+    if fault := view.read(tables.NOT_TAKEN, subject):
+        yield anywhere.version_refused(subject, fault)
+
+
+def _by_envoys(view: View, subject: ObjectRef, words: str) -> Problem:
     if subject.kind == patches.KIND:
         return patches.refused(subject, words)
+    return anywhere.refused(subject, _refusers(view, subject), words)
+
+
+def _of_certificates(view: View, subject: ObjectRef) -> Iterator[Problem]:
+    """What Envoys refuse of the certificates that an object uses; these have no status of their
+    own. Only a refusal wakes the users: a renewal that is accepted writes no row."""
+    for path, held in uses.certificates(view, subject):
+        if words := view.read(REFUSALS, held.ref):
+            place, who = Place(subject, path), _refusers(view, held.ref)
+            yield anywhere.certificate_refused(place, held.ref, who, "; ".join(words))
+
+
+def _refusers(view: View, subject: ObjectRef) -> str:
+    """The Envoys that refuse something of an object, for users; empty if all of them do."""
     who = view.read(REFUSERS, subject)
-    return anywhere.refused(subject, releases.those(*who) if who is not None else "", words)
+    return releases.those(*who) if who is not None else ""
 
 
 @query
@@ -159,7 +179,8 @@ def _gateway(
         told = conditions.condition(_PROGRAMMED, (missing,), "")
     told = replace(told, message="; ".join((told.message, *fleets.messages_of(view, fleet))))
     own = listenersets.gateway_ref(key)
-    lacking = _not_accepted(view, own, fleet) | _unserved(view, own, fleet)
+    lacking = _not_accepted(view, own, fleet) | _uncertified(view, own)
+    lacking |= _unserved(view, own, fleet)
     found = replace(found, listeners=_listeners(found.listeners, lacking))
     return found if told == programmed else replace(found, conditions=_with(found.conditions, told))
 
@@ -172,11 +193,15 @@ def _listener_set(
     own = listenersets.ref(key)
     gateway = view.ask(listenersets.gateway_of, own)
     fleet = view.ask(selection.fleet, gateway) if gateway is not None else None
-    lacking = _unserved(view, own, fleet) if fleet is not None else {}
+    unserved = _unserved(view, own, fleet) if fleet is not None else {}
+    lacking = _uncertified(view, own) | unserved
     if not lacking:
         return found
-    lowered = _lowered(found.conditions, problems.listener_waits(Place(own), NO_ENVOY))
-    return replace(found, conditions=lowered, listeners=_listeners(found.listeners, lacking))
+    found = replace(found, listeners=_listeners(found.listeners, lacking))
+    if not unserved:
+        return found
+    waits = problems.listener_waits(Place(own), NO_ENVOY)
+    return replace(found, conditions=_lowered(found.conditions, waits))
 
 
 NO_ENVOY = "no Envoy is connected"
@@ -188,6 +213,20 @@ def _unserved(view: View, holder: ObjectRef, fleet: str) -> dict[str, Problem]:
         return {}
     problem = problems.listener_waits(Place(holder), NO_ENVOY)
     return {it.section.name: problem for it in view.ask(listenerspecs.specs, holder)}
+
+
+def _uncertified(view: View, holder: ObjectRef) -> dict[str, Problem]:
+    """Why listeners of a Gateway or ListenerSet lack a certificate, by their names: Envoy refuses
+    it."""
+    found: dict[str, Problem] = {}
+    for state in view.ask(listeners.states, holder):
+        for it in uses.of_listener(state):
+            if words := view.read(REFUSALS, it):
+                told = anywhere.certificate_refused(
+                    Place(holder), it, _refusers(view, it), "; ".join(words)
+                )
+                found[state.spec.section.name] = unguarded.listener_is_closed(told)
+    return found
 
 
 def _not_accepted(view: View, holder: ObjectRef, fleet: str) -> dict[str, Problem]:
@@ -276,14 +315,14 @@ def _missing(view: View, key: NamespacedName, fleet: str) -> Problem | None:
     return problems.not_accepted_yet(problems.gateway(key), pending) if pending else None
 
 
-def _refused(found: statuses.Status, problem: Problem) -> statuses.Status:
+def _refused(found: statuses.Status, told: tuple[Problem, ...]) -> statuses.Status:
     match found:
         case statuses.ContourStatus():
-            return contourstatus.joined(found, (problem,))
+            return contourstatus.joined(found, told)
         case statuses.EventStatus():
-            return replace(found, problems=(*found.problems, sub_condition(problem)))
+            return replace(found, problems=(*found.problems, *sub_conditions(told)))
         case statuses.RouteStatus():
-            fallen = (problems.fallen_back(problem),)
+            fallen = tuple(map(problems.fallen_back, told))
             (fell_back,) = conditions.alarm(problems.DROPPED, fallen, problems.FALL_BACK)
             return statuses.RouteStatus(
                 tuple(
@@ -291,21 +330,19 @@ def _refused(found: statuses.Status, problem: Problem) -> statuses.Status:
                 )
             )
         case statuses.GatewayStatus() | statuses.ListenerSetStatus():
-            idle = (unguarded.listener_is_closed(problem),)
+            idle = tuple(map(unguarded.listener_is_closed, told))
             programmed = conditions.condition(_PROGRAMMED, idle, "")
             return replace(found, conditions=_with(found.conditions, programmed))
         case statuses.EnvoyConfigStatus():
-            valid = found.conditions[0]
-            told = replace(valid, status="False", reason=problem.reason, message=problem.message)
-            return replace(found, conditions=(told, *found.conditions[1:]))
+            valid, message = found.conditions[0], conditions.listed(told)
+            invalid = replace(valid, status="False", reason=told[-1].reason, message=message)
+            return replace(found, conditions=(invalid, *found.conditions[1:]))
         case statuses.BackendStatus():
-            refused = (replace(problem, type=ConditionType.Accepted),)
-            told = conditions.condition(ConditionType.Accepted, refused, "")
-            return statuses.BackendStatus(_with(found.conditions, told))
+            refused = (replace(it, type=ConditionType.Accepted) for it in told)
+            accepted = conditions.condition(ConditionType.Accepted, refused, "")
+            return statuses.BackendStatus(_with(found.conditions, accepted))
         case statuses.PolicyStatus():
-            unserved = (replace(problem, type=_PROGRAMMED),)
-            ancestors = (_unprogrammed(it, unserved) for it in found.ancestors)
-            return statuses.PolicyStatus(tuple(ancestors))
+            return statuses.PolicyStatus(tuple(_unprogrammed(it, told) for it in found.ancestors))
         case statuses.GatewayClassStatus():
             return found
 
@@ -313,11 +350,14 @@ def _refused(found: statuses.Status, problem: Problem) -> statuses.Status:
 def _unprogrammed(
     found: statuses.AncestorStatus, told: tuple[Problem, ...]
 ) -> statuses.AncestorStatus:
-    """The entry of a policy with Programmed false, if it has that condition."""
-    if not any(it.type == _PROGRAMMED for it in found.conditions):
-        return found
-    condition = conditions.condition(_PROGRAMMED, told, "")
-    return replace(found, conditions=_with(found.conditions, condition))
+    """The entry of a policy with Programmed false; if it has no such condition, with an alarm."""
+    if any(it.type == _PROGRAMMED for it in found.conditions):
+        unserved = tuple(replace(it, type=_PROGRAMMED) for it in told)
+        condition = conditions.condition(_PROGRAMMED, unserved, "")
+        return replace(found, conditions=_with(found.conditions, condition))
+    alarmed = anykind.joined(statuses.PolicyStatus((found,)), told)
+    assert isinstance(alarmed, statuses.PolicyStatus)
+    return alarmed.ancestors[0]
 
 
 def _with(found: tuple[Condition, ...], condition: Condition) -> tuple[Condition, ...]:

@@ -99,12 +99,21 @@ def left_out(subject: ObjectRef, what: str, who: str, since: str) -> Problem:
 
 def refused(subject: ObjectRef, who: str, words: str) -> Problem:
     """Envoy refuses something of it, in these words; `who`: `1 of 7 Envoys (…)`, if not all do."""
-    text = "Envoy refuses it; the last version that it accepted, if any, is still served"
-    if who:
-        is_one = who.startswith("1 ")
-        verbs = ("refuses", "has") if is_one else ("refuse", "have")
-        text = f"{who} {verbs[0]} it and still {verbs[1]} the last accepted version"
+    text = _refused("it", who)
     return Problem(subject, ErrorType.EnvoyError, Own.Refused, f"{text}: {words}")
+
+
+def certificate_refused(place: Place, ref: ObjectRef, who: str, words: str) -> Problem:
+    """Envoy refuses a certificate, or authorities, that a field of the object leads to."""
+    text = _refused(str(ref), who)
+    return place.error(ErrorType.EnvoyError, Own.Refused, f"{text}: {words}")
+
+
+def _refused(what: str, who: str) -> str:
+    if not who:
+        return f"Envoy refuses {what}; the last version that it accepted, if any, is still served"
+    verbs = ("refuses", "has") if who.startswith("1 ") else ("refuse", "have")
+    return f"{who} {verbs[0]} {what} and still {verbs[1]} the last accepted version"
 
 
 def declined(subject: ObjectRef, who: str, words: str) -> Problem:

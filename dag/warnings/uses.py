@@ -174,6 +174,13 @@ def _certificates_of_listeners(
             yield "spec.tls.backend.clientCertificateRef", of_secret(secret)
 
 
+def of_listener(state: listeners.ListenerState) -> Iterator[ObjectRef]:
+    """The objects with the certificates of a listener, and with the authorities of its clients."""
+    yield from (ObjectRef("Secret", *it) for it in state.secrets)
+    if state.clients is not None and state.clients.trust is not None:
+        yield from state.clients.trust.authorities
+
+
 def _certificates_of_clients(view: View, found: ClientTrafficPolicy) -> Iterator[Use]:
     """The authorities that clients are checked against, where the policy does not close its
     listeners."""

@@ -2,13 +2,19 @@
 
 import pytest
 
+from contour.status import rendering
 from crds.meta import ObjectRef
 from dag import fleets, refusals, statuses
+from dag.engine.work import Work
 from dag.fleets import FleetProblem
 from dag.plan import STATUSES
 from dag.refusals import Declined
 from tests.dag import test_hosts, world
+from tests.dag.gateway import manifests as gateways
 from tests.dag.gateway.manifests import configuration
+from tests.dag.httpproxy import manifests as proxies
+from tests.dag.ingress import manifests as ingresses
+from tests.testbed import pairs
 
 
 def test_a_refusal_stands_in_the_status_until_it_is_taken_back() -> None:
@@ -25,6 +31,92 @@ def test_a_refusal_stands_in_the_status_until_it_is_taken_back() -> None:
     found = engine.answer(STATUSES["HTTPProxy"], key)
     assert isinstance(found, statuses.ContourStatus)
     assert found.current_status == "valid"
+
+
+_BUNDLE = "caCertificateRefs: [{group: '', kind: ConfigMap, name: it}]"
+_ON_GATEWAY = gateways.gateway_class() + gateways.gateway("gw", gateways.https(secret="it"))
+_OF_PROXY = proxies.tls_root("app", f"routes: [{proxies.to('s1')}]", "it")
+_RULE = ingresses.rule("a.com", ingresses.path("/", "s1"))
+_USERS = {
+    "HTTPProxy": (_OF_PROXY, "spec.virtualhost.tls.secretName: "),
+    "Ingress": (
+        ingresses.ingress("app", f"tls: [{{secretName: it}}], rules: [{_RULE}]"),
+        "spec.tls[0].secretName: ",
+    ),
+    "Gateway": (
+        _ON_GATEWAY.replace("name: gw", "name: app"),
+        "spec.listeners[0].tls.certificateRefs[0]: ",
+    ),
+    "ListenerSet": (
+        _ON_GATEWAY.replace(
+            "gatewayClassName", "allowedListeners: {namespaces: {from: All}}, gatewayClassName"
+        )
+        + gateways.listener_set("app", gateways.https("more", "it", port=444)),
+        "spec.listeners[0].tls.certificateRefs[0]: ",
+    ),
+    "BackendTLSPolicy": (
+        gateways.gateway_class()
+        + gateways.gateway("gw")
+        + gateways.route("r", "{backendRefs: [{name: s1, port: 80}]}")
+        + gateways.policy("app", f"hostname: a.com, {_BUNDLE}"),
+        "spec.validation.caCertificateRefs[0]: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", _USERS)
+def test_who_uses_a_certificate_that_envoy_refuses_is_told(kind: str) -> None:
+    text, path = _USERS[kind]
+    engine = world.world(proxies.services("s1") + pairs.secret("it") + _authority() + text)
+    before = engine.answer(STATUSES[kind], world.key("app"))
+    refused = ObjectRef("ConfigMap" if kind == "BackendTLSPolicy" else "Secret", "default", "it")
+    engine.write(refusals.REFUSALS, refused, ("only P-256",))
+    engine.settle()
+    found = engine.answer(STATUSES[kind], world.key("app"))
+    assert found is not None
+    said = f"{path}Envoy refuses {refused}; the last version that it accepted, if any, is still"
+    if isinstance(found, statuses.EventStatus):
+        assert [it.message.startswith(said) for it in found.problems] == [True]
+    else:
+        assert said in str(rendering.status(found))
+    if isinstance(found, statuses.GatewayStatus | statuses.ListenerSetStatus):
+        (programmed,) = [it for it in found.listeners[0].conditions if it.type == "Programmed"]
+        assert (programmed.status, programmed.reason) == ("False", "Invalid")
+    engine.write(refusals.REFUSALS, refused, None)
+    engine.settle()
+    assert engine.answer(STATUSES[kind], world.key("app")) == before
+
+
+def _authority() -> str:
+    lines = pairs.pair()[0].decode().replace("\n", "\\n")
+    return f"""
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: it, namespace: default}}
+data: {{ca.crt: "{lines}"}}
+"""
+
+
+def test_a_certificate_that_may_not_be_used_tells_nothing_of_its_refusal() -> None:
+    engine = world.world(proxies.services("s1") + pairs.secret("it", "other"))
+    root = proxies.tls_root("app", f"routes: [{proxies.to('s1')}]", "other/it")
+    world.apply(engine, root)
+    engine.write(refusals.REFUSALS, ObjectRef("Secret", "other", "it"), ("only P-256",))
+    engine.settle()
+    assert "P-256" not in str(world.messages(engine, "HTTPProxy", "app"))
+
+
+def test_a_renewal_that_envoy_accepts_wakes_no_user_of_the_certificate() -> None:
+    def runs(size: int) -> int:
+        to = f"routes: [{proxies.to('s1')}]"
+        roots = (proxies.tls_root(f"r{n}", to, "it", f"h{n}.com") for n in range(size))
+        engine = world.world(proxies.services("s1") + pairs.secret("it") + "".join(roots))
+        engine.work = Work()
+        world.apply(engine, pairs.with_pair("it", *pairs.pair(1)))
+        return engine.work.runs
+
+    assert runs(3) == runs(100)
 
 
 def test_a_refused_part_of_an_httproute_is_a_fall_back() -> None:
