@@ -1,18 +1,20 @@
 """Counters in a Redis, which several services share, with the commands of envoyproxy/ratelimit.
 
 There is one round trip at a time: hits that arrive meanwhile are sent together in the next one,
-because a round trip costs this process more than its hits.
+because a round trip costs this process more than its hits. What Redis refuses of one counter
+concerns only those who count in it.
 """
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 
 from redis.asyncio import Redis as Client
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import ReadOnlyError
 
 from contour.ratelimits.counting import Hit
 
@@ -27,6 +29,19 @@ class _Waiting:
     now: int
     counted: asyncio.Future[Sequence[int]]
     """The counts afterwards, or an OSError."""
+
+    def names(self) -> list[str]:
+        """The names of the counters in Redis, one for each hit."""
+        now = self.now
+        return [f"contour/{now - now % it.seconds}/{it.key.hex()}" for it in self.hits]
+
+    def settle(self, answers: Sequence[int | Exception]) -> None:
+        """Takes what Redis answers for each hit."""
+        fault = next((it for it in answers if isinstance(it, Exception)), None)
+        if fault is not None:
+            self.counted.set_exception(OSError(f"Redis does not count: {fault}"))
+        else:
+            self.counted.set_result(tuple(it for it in answers if isinstance(it, int)))
 
 
 class Redis:
@@ -63,26 +78,32 @@ class Redis:
         while self._waiting:
             batch, self._waiting = self._waiting, []
             try:
-                counts = iter(await self._counted(batch))
+                answers = iter(await self._answers(batch))
             except Exception as error:  # whatever it is, no caller may wait for ever
                 for it in batch:
-                    it.counted.set_exception(OSError(f"Redis does not count: {error}"))
+                    it.settle([error])
                 continue
             for it in batch:
-                it.counted.set_result(tuple(islice(counts, len(it.hits))))
+                it.settle(tuple(islice(answers, len(it.hits))))
         self._sending = None
 
-    async def _counted(self, batch: Sequence[_Waiting]) -> Sequence[int]:
-        """The counts of all hits, in order, followed by other answers."""
+    async def _answers(self, batch: Sequence[_Waiting]) -> Sequence[int | Exception]:
+        """The counts of all hits, in order, or why they are not counted."""
         pipeline, windows = self._client.pipeline(transaction=False), dict[str, int]()
-        for waiting in batch:
-            for it in waiting.hits:
-                name = f"contour/{waiting.now - waiting.now % it.seconds}/{it.key.hex()}"
-                pipeline.incrby(name, it.hits)
-                windows[name] = it.seconds
+        names = [name for it in batch for name in it.names()]
+        for name, hit in zip(names, chain.from_iterable(it.hits for it in batch), strict=True):
+            pipeline.incrby(name, hit.hits)
+            windows[name] = hit.seconds
         for name, seconds in windows.items():
             pipeline.expire(name, seconds)
-        return await pipeline.execute()
+        found = await pipeline.execute(raise_on_error=False)
+        if any(isinstance(it, ReadOnlyError) for it in found):
+            # It has become a replica; a new connection may lead to the primary.
+            await self._client.aclose()
+        expiries = zip(windows, found[len(names) :], strict=True)
+        lasting = {name: it for name, it in expiries if isinstance(it, Exception)}
+        counts = zip(names, found, strict=False)
+        return [lasting.get(name, it) for name, it in counts]
 
 
 def _again() -> Retry:

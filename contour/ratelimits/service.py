@@ -21,6 +21,9 @@ from contour.ratelimits.messages import RateLimitRequest as Request
 
 log = logging.getLogger(__name__)
 
+QUIET = 60
+"""Seconds in which faults of the counters are logged once."""
+
 Response = rls_pb2.RateLimitResponse
 Status = rls_pb2.RateLimitResponse.DescriptorStatus
 
@@ -40,7 +43,7 @@ class Service:
         self._counters = counters
         self._now = now
         self._client = client
-        self._fault = ""
+        self._noted = -QUIET
         self._has_complained = False
 
     async def answer(self, message: bytes, caller: Caller) -> bytes:
@@ -57,14 +60,14 @@ class Service:
         except OSError as error:
             self._note(str(error))
             raise Refused(StatusCode.UNAVAILABLE, str(error)) from error
-        self._note("")
         return response.SerializeToString()
 
     def _note(self, fault: str) -> None:
-        """Logs a fault when it begins, not with each request."""
-        if fault and not self._fault:
+        """Logs a fault, but not with each request: others may be counted in between."""
+        now = self._now()
+        if not 0 <= now - self._noted < QUIET:
             log.error("%s", fault)
-        self._fault = fault
+            self._noted = now
 
     def _complain(self, error: DecodeError) -> None:
         """Logs the first request that cannot be read; there may be many, between others."""

@@ -6,7 +6,7 @@ import re
 import signal
 import ssl
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
@@ -26,7 +26,7 @@ from contour.xds.server import Server
 from provisioning import identities
 from tests.contour.ratelimits import asking
 from tests.contour.ratelimits.asking import HOUR, MINUTE, SECOND, decided, eventually, rule
-from tests.testbed import certificates, ratelimit
+from tests.testbed import certificates, ratelimit, webservers
 from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_ports
 
@@ -119,6 +119,30 @@ async def test_a_clock_that_is_set_back_opens_nothing() -> None:
     memory = Memory()
     found = [await memory.add([Hit(b"a", 60, 1)], it) for it in (600, 599, 660)]
     assert found == [[1], [2], [1]]
+
+
+class _Odd(Memory):
+    """Counters of which one is out of order."""
+
+    async def add(self, hits: Sequence[Hit], now: int) -> Sequence[int]:
+        if any(it.seconds == 60 for it in hits):
+            raise OSError("out of order")
+        return await super().add(hits, now)
+
+
+async def test_a_fault_of_one_counter_is_logged_once_a_minute_whatever_is_counted_in_between(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    now = [1_000_000]
+    service = Service(_Odd(), lambda: now[0])
+    service.domains = limits.read([config(rule("odd", 9, MINUTE), rule("b", 9, SECOND))])
+    for seconds, logged in ((0, 1), (59, 1), (1, 2)):
+        now[0] += seconds
+        for key in ("odd", "b", "odd"):
+            asked = asking.request("test", [(key, key)]).SerializeToString()
+            with suppress(Refused):
+                await service.answer(asked, lambda _: None)
+        assert caplog.messages == ["out of order"] * logged
 
 
 async def test_each_limit_has_its_share_of_the_counters(caplog: pytest.LogCaptureFixture) -> None:
@@ -357,3 +381,45 @@ async def test_hits_are_counted_although_redis_has_closed_the_connection(tmp_pat
         redis.ask("CLIENT", "KILL", "TYPE", "normal")
         assert await counters.add(hits, 7) == (2,)
         await counters.close()
+
+
+async def test_what_redis_refuses_of_one_counter_concerns_nobody_else(tmp_path: Path) -> None:
+    ratelimit.require()
+    with ratelimit.redis(tmp_path) as redis:
+        counters = Redis(f"redis://{redis.address}")
+        redis.ask("SET", f"contour/0/{b'odd'.hex()}", "text")
+        hits = [[Hit(b"a", 60, 1), Hit(b"b", 60, 1)], [Hit(b"odd", 60, 1)], [Hit(b"a", 60, 1)]]
+        await counters.add([Hit(b"first", 60, 1)], 7)
+        found = await asyncio.gather(*(counters.add(it, 7) for it in hits), return_exceptions=True)
+        one, odd, other = found
+        assert sorted(map(str, (one, other))) == ["(1, 1)", "(2,)"]
+        assert isinstance(odd, OSError)
+        assert "not an integer" in str(odd)
+        await counters.close()
+
+
+async def test_who_is_a_replica_now_is_left_for_the_primary(tmp_path: Path) -> None:
+    ratelimit.require()
+    with ratelimit.redis(tmp_path) as old, ratelimit.redis(tmp_path) as new:
+        at = [old.port]
+
+        async def led(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            """A connection leads where the name leads when it is opened."""
+            answers, asked = await asyncio.open_connection("127.0.0.1", at[0])
+            await asyncio.gather(_passed(reader, asked), _passed(answers, writer))
+
+        async with webservers.streams(led) as port:
+            counters, hits = Redis(f"redis://127.0.0.1:{port}"), [Hit(b"a", 3600, 1)]
+            assert await counters.add(hits, 7) == (1,)
+            old.ask("REPLICAOF", "127.0.0.1", str(new.port))
+            at[0] = new.port
+            with pytest.raises(OSError, match="read only replica"):
+                await counters.add(hits, 7)
+            assert await counters.add(hits, 7) == (1,)
+            await counters.close()
+
+
+async def _passed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(1 << 16):
+        writer.write(data)
+    writer.close()
