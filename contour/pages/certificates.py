@@ -1,8 +1,8 @@
 """TLS for the pages, from files that may be replaced at any time.
 
 The files are checked at every handshake. A pair that does not match, as in the middle of a
-rotation, is ignored: the last good one stays. Elsewhere: the same for xDS
-(`contour.xds.credentials`).
+rotation, and a file of authorities without a certificate, are ignored: the last good ones stay. The
+log tells it once for each content. Elsewhere: the same for xDS (`contour.xds.credentials`).
 """
 
 import logging
@@ -14,16 +14,20 @@ log = logging.getLogger(__name__)
 
 
 def context(files: Files) -> ssl.SSLContext:
-    """A context that follows the files. Raises OSError or ssl.SSLError if they do not match now."""
+    """A context that follows the files. Raises OSError if they cannot be served now."""
     made, newest, stamp = _made(files), _made(files), _stamp(files)
+    told: object = None  # the last complaint
 
     def follow(socket: ssl.SSLObject | ssl.SSLSocket, _name: str | None, _: ssl.SSLContext) -> None:
-        nonlocal newest, stamp
+        nonlocal newest, stamp, told
+        now = None
         try:
             if (now := _stamp(files)) != stamp:
                 newest, stamp = _made(files), now
-        except (OSError, ssl.SSLError) as error:
-            log.warning("cannot load the new certificate, keeping the previous one: %s", error)
+        except OSError as error:
+            if told != (said := (now, str(error))):
+                log.warning("cannot load the new certificate, keeping the previous one: %s", error)
+            told = said
         socket.context = newest
 
     made.sni_callback = follow
@@ -35,6 +39,8 @@ def _made(files: Files) -> ssl.SSLContext:
     found.load_cert_chain(files.certificate, files.key)
     if files.authority is not None:
         found.load_verify_locations(files.authority)
+        if not found.cert_store_stats()["x509"]:  # a revocation list is enough for OpenSSL
+            raise OSError(f"{files.authority} has no certificate")
         found.verify_mode = ssl.CERT_REQUIRED
     return found
 

@@ -147,7 +147,9 @@ async def test_tls_takes_the_place_of_clear_text_and_its_files_may_change(tmp_pa
         assert await secure(port, fresh) == "numbers"
 
 
-async def test_metrics_may_ask_for_a_certificate(tmp_path: Path) -> None:
+async def test_metrics_may_ask_for_a_certificate(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     port, ours = free_port(), certificates.authority()
     paths = certificates.write(certificates.issued(ours, "localhost"), ours, tmp_path)
     async with listening() as it:
@@ -155,6 +157,10 @@ async def test_metrics_may_ask_for_a_certificate(tmp_path: Path) -> None:
         with pytest.raises((aiohttp.ClientError, ConnectionError)):
             await secure(port, ours)
         assert await secure(port, ours, client=(paths[0], paths[1])) == "numbers"
+        paths[2].write_bytes(certificates.revocations(ours))
+        for _ in range(2):
+            assert await secure(port, ours, client=(paths[0], paths[1])) == "numbers"
+    assert len([it for it in caplog.messages if "has no certificate" in it]) == 1
 
 
 async def test_files_that_are_missing_are_told(tmp_path: Path) -> None:

@@ -389,6 +389,24 @@ async def test_certificates_rotate_under_streams_that_go_on(tmp_path: Path) -> N
         assert (await old.answer()).resources[0].name == "b"
 
 
+@pytest.mark.parametrize("broken", ["key", "authority"])
+async def test_what_cannot_be_served_is_told_once_and_the_last_good_files_stay(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, broken: str
+) -> None:
+    ours = certificates.authority()
+    files = credentials.Files(*certificates.write(certificates.issued(ours, "xds"), ours, tmp_path))
+    content = {"key": b"half of a key", "authority": certificates.revocations(ours)}[broken]
+    async with serving("127.0.0.1:0", files) as server:
+        getattr(files, broken).write_bytes(content)
+        with caplog.at_level("INFO", credentials.__name__):
+            for n in range(3):
+                async with _channel(server, ours, certificates.issued(ours, "web", f"{n}")) as it:
+                    await _greet(Caller(it, SHAPES[0]))
+    said = [it.message for it in caplog.records if it.name == credentials.__name__]
+    assert len(said) == 1
+    assert said[0].startswith("cannot load the new certificate, keeping the previous one")
+
+
 async def _greet(caller: Caller) -> None:
     await caller.ask(type_url=CLUSTER, node=node())
     assert (await caller.answer()).resources
