@@ -1,15 +1,16 @@
-"""Which hosts Ingress and HTTPProxy claim, by what they want: indexes over the claims.
+"""Which hosts Ingress and HTTPProxy claim, by what they want, and what a wildcard means there.
 
 Elsewhere: what becomes of the claims of all APIs for one host (`dag.hosts`).
 """
 
 from collections.abc import Iterator
 
+from crds.records import replace
 from dag import nodes
 from dag.engine.view import Index, View
 from dag.httpproxy import claims as httpproxy_claims
 from dag.ingress import claims as ingress_claims
-from dag.values import hostnames
+from dag.values import hostnames, regexes
 
 
 def _fallbacks(fqdn: str, found: nodes.Claim) -> Iterator[tuple[str, str]]:
@@ -38,11 +39,22 @@ def has_hosts(view: View, protocol: nodes.Protocol) -> bool:
     return any(view.count(it, protocol) > 0 for it in (PROXIED, INGRESSED))
 
 
-ASKING: Index[str, None] = Index(
-    "hosts that ask for TLS",
-    httpproxy_claims.claim,
-    lambda fqdn, found: [(fqdn, None)] if found.asks_for_tls else [],
+def asking(view: View, host: str) -> nodes.Claim | None:
+    """What asks for TLS for a host, whether it can be served or not; HTTPProxy first."""
+    claims = (view.ask(it, host) for it in (httpproxy_claims.claim, ingress_claims.claim))
+    return next((it for it in claims if it is not None and it.asks_for_tls), None)
+
+
+def _asking(host: str, found: nodes.Claim) -> Iterator[tuple[str, None]]:
+    if found.asks_for_tls and found.tls is None and found.host is None:
+        yield host, None
+
+
+ASKING: tuple[Index[str, None], ...] = (
+    Index("hosts of HTTPProxies that lack their TLS", httpproxy_claims.claim, _asking),
+    Index("hosts of Ingresses that lack their TLS", ingress_claims.claim, _asking),
 )
+"""The hosts that ask for TLS and get none by the same API."""
 
 
 def _wildcard(host: str, _: nodes.Claim) -> Iterator[tuple[str, None]]:
@@ -58,4 +70,22 @@ INGRESSED_WILDCARDS: Index[str, None] = Index(
 )
 WILDCARDS = (PROXIED_WILDCARDS, INGRESSED_WILDCARDS)
 
-INDEXES = (FALLBACKS, PROXIED, INGRESSED, ASKING, PROXIED_WILDCARDS, INGRESSED_WILDCARDS)
+
+def for_one_label(route: nodes.Route, host: str) -> nodes.Route:
+    """Restricts a wildcard of Ingress and HTTPProxy to one label; the Gateway API's stands for any.
+
+    Envoy's stands for any, so routes of these APIs match the host again (Ingress, "Hostname
+    wildcards").
+    """
+    if host == hostnames.EVERY or route.origin.kind not in _ONE_LABEL:
+        return route
+    suffix = regexes.quoted(host.removeprefix("*"))
+    expression = f"(?i)[a-z0-9]([-a-z0-9]*[a-z0-9])?{suffix}(:[0-9]+)?"
+    condition = nodes.HeaderMatch(":authority", nodes.ValueMatch("regex", expression))
+    headers = (*route.match.headers, condition)
+    return replace(route, match=replace(route.match, headers=headers))
+
+
+_ONE_LABEL = frozenset({"Ingress", "HTTPProxy"})
+
+INDEXES = (FALLBACKS, PROXIED, INGRESSED, *ASKING, *WILDCARDS)

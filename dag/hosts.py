@@ -13,7 +13,7 @@ from typing import NamedTuple
 from crds.meta import ObjectRef
 from crds.records import replace
 from dag import defaults, entrypoints, listeners, nodes, ordering, preflights
-from dag.classicclaims import ASKING, FALLBACKS, WILDCARDS
+from dag.classicclaims import ASKING, FALLBACKS, WILDCARDS, asking, for_one_label
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.fleetnames import DEFAULT_FLEET
@@ -21,7 +21,7 @@ from dag.gateway import grpcmatches, servedlisteners
 from dag.gateway import hosts as gateway_hosts
 from dag.httpproxy import claims as httpproxy_claims
 from dag.ingress import claims as ingress_claims
-from dag.values import hostnames, regexes
+from dag.values import hostnames
 
 
 @query
@@ -44,7 +44,7 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     elif claim is not None:
         routes = tuple(_asked(view, it, claim) for it in routes)
     if hostnames.is_wildcard(key.host):
-        routes = tuple(_for_one_label(it, key.host) for it in routes)
+        routes = tuple(for_one_label(it, key.host) for it in routes)
     pages = claim.policies.cors if claim is not None and claim.policies is not None else None
     routes = (*preflights.added(routes, pages), *gateway_hosts.rest(view, key, routes))
     origins = _origins(it.origin for it in routes)
@@ -102,8 +102,8 @@ def _without_tls(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     wider = hostnames.wider(key.host)
     if wider is None or not _is_at(key, view.ask(listeners.secure_listener, ())):
         return None
-    claim = view.ask(httpproxy_claims.claim, key.host)
-    if claim is None or not claim.asks_for_tls or not view.ask(is_streamed, wider):
+    claim = asking(view, key.host)
+    if claim is None or not view.ask(is_streamed, wider):
         return None
     return nodes.SecureHost(None, claim.origins, gateway_hosts.CLOSED)
 
@@ -271,24 +271,6 @@ def guarded(view: View, host: nodes.VirtualHost, claim: nodes.Claim | None) -> n
     return replace(host, policies=nodes.Policies(authorization=authority.asked))
 
 
-def _for_one_label(route: nodes.Route, host: str) -> nodes.Route:
-    """Restricts a wildcard of Ingress and HTTPProxy to one label; the Gateway API's stands for any.
-
-    Envoy's stands for any, so routes of these APIs match the host again (Ingress, "Hostname
-    wildcards").
-    """
-    if host == hostnames.EVERY or route.origin.kind not in _ONE_LABEL:
-        return route
-    suffix = regexes.quoted(host.removeprefix("*"))
-    expression = f"(?i)[a-z0-9]([-a-z0-9]*[a-z0-9])?{suffix}(:[0-9]+)?"
-    condition = nodes.HeaderMatch(":authority", nodes.ValueMatch("regex", expression))
-    headers = (*route.match.headers, condition)
-    return replace(route, match=replace(route.match, headers=headers))
-
-
-_ONE_LABEL = frozenset({"Ingress", "HTTPProxy"})
-
-
 @query
 def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     """The listeners of a host of Ingress and HTTPProxy: plain HTTP, TLS, both or none."""
@@ -316,8 +298,8 @@ def unserved_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     A certificate that is missing must not lead them past what guards the host. Where connections
     are no requests, or those of a wider host are none, they are closed (`secure_host`).
     """
-    claim, secure = view.ask(httpproxy_claims.claim, host), view.ask(listeners.secure_listener, ())
-    if claim is None or not claim.asks_for_tls or secure is None or host == hostnames.EVERY:
+    secure = view.ask(listeners.secure_listener, ())
+    if secure is None or host == hostnames.EVERY or asking(view, host) is None:
         return ()
     key = nodes.HostKey(DEFAULT_FLEET, secure.name, host)
     return (key,) if view.ask(secure_host, key) is None else ()
@@ -391,7 +373,7 @@ KEPT = (
     Kept(forwards_unread, FALLBACKS),
     Kept(forwards_unread, servedlisteners.SECURE_WILDCARDS),
     Kept(forwards_unread, servedlisteners.STREAMED, servedlisteners.name_of),
-    Kept(unserved_hosts, ASKING),
+    *(Kept(unserved_hosts, it) for it in ASKING),
     Kept(virtual_host, CLASSIC_HOSTS),
     Kept(virtual_host, servedlisteners.HOSTS),
     Kept(secure_host, CLASSIC_HOSTS),

@@ -48,7 +48,8 @@ def merged(view: View, host: str) -> MergedHost | None:
         winners.setdefault(entry.written.route.match, entry)
     if not winners:
         return None
-    termination = next((it.termination for it in shares if it.termination is not None), None)
+    asked = [it.termination for it in shares if it.termination is not None]
+    termination = next((it for it in asked if it.tls is not None), next(iter(asked), None))
     lost = (*_lost_paths(entries, winners), *_lost_secrets(shares, termination))
     return MergedHost(_claim(view, winners, termination), lost)
 
@@ -64,11 +65,13 @@ def _claim(
     view: View, winners: Mapping[nodes.Match, MergedRoute], termination: tls.Termination | None
 ) -> nodes.Claim:
     routes = tuple(it.written.route for it in winners.values())
+    tls = termination.tls if termination is not None else None
     return nodes.Claim(
         plain=tuple(_on_plain_http(view, winners.values())),
-        secure=routes if termination is not None else (),
-        tls=termination.tls if termination is not None else None,
+        secure=routes if tls is not None else (),
+        tls=tls,
         origins=(termination.place.subject,) if termination is not None else (),
+        asks_for_tls=termination is not None,
     )
 
 
@@ -93,10 +96,12 @@ def _lost_paths(
 def _lost_secrets(
     shares: Iterable[IngressHost], termination: tls.Termination | None
 ) -> Iterator[Problem]:
+    if termination is None or termination.tls is None:
+        return
+    owner, secret = termination.place.subject, termination.tls.secret
     for it in (share.termination for share in shares):
-        if it is not None and termination is not None and it.tls.secret != termination.tls.secret:
-            owner = termination.place.subject
-            yield problems.other_secret(it.place, it.host, termination.tls.secret, owner)
+        if it is not None and it.tls is not None and it.tls.secret != secret:
+            yield problems.other_secret(it.place, it.host, secret, owner)
 
 
 def _told(_: str, found: MergedHost) -> Iterator[tuple[NamespacedName, Problem]]:

@@ -69,7 +69,9 @@ def _by_host(
         if isinstance(it, rules.HostRoute):
             routes.setdefault(it.host, []).append(it)
         elif isinstance(it, tls.Termination):
-            terminations.setdefault(it.host, it)
+            known = terminations.setdefault(it.host, it)
+            if known.tls is None and it.tls is not None:
+                terminations[it.host] = it
     for host, written in routes.items():
         yield host, IngressHost(senior, tuple(written), plain, terminations.get(host))
 

@@ -1,7 +1,8 @@
 """How the hosts of an Ingress are served over TLS.
 
 A Secret of another namespace, which an annotation names, must be delegated to that of the Ingress.
-An entry that cannot be used does not change plain HTTP. Source: Ingress documentation, "TLS".
+An entry that cannot be used does not change plain HTTP; over TLS no wider host takes what is meant
+for its hosts (`dag.hosts`). Source: Ingress documentation, "TLS".
 Elsewhere: who wins where several Ingresses bring a Secret for one host (`claims`).
 """
 
@@ -24,27 +25,29 @@ class Termination(NamedTuple):
     """How TLS is terminated for a host of an Ingress."""
 
     host: str
-    tls: nodes.Tls
+    tls: nodes.Tls | None
+    """None: it cannot be terminated, though the Ingress asks for it."""
     place: Place
 
 
 def terminations(view: View, ingress: Ingress) -> Iterator[Termination | Problem]:
-    """The TLS of every host that has any."""
+    """The TLS of every host that asks for any."""
     if not ingress.spec.tls:
         return
     spec = problems.spec(ingress.metadata.key)
+    versions: reading.TlsVersions | None = None
     try:
         versions = yield from _versions(view, spec, ingress)
     except Refused as refused:
         yield refused.problem
-        return
     for index, entry in enumerate(ingress.spec.tls):
-        place = spec.at("tls", index)
+        place, tls = spec.at("tls", index), None
         try:
-            tls = nodes.Tls(_secret(view, place, ingress, entry), *versions)
-            yield from (Termination(host.lower(), tls, place) for host in entry.hosts)
+            if versions is not None:
+                tls = nodes.Tls(_secret(view, place, ingress, entry), *versions)
         except Refused as refused:
             yield refused.problem
+        yield from (Termination(host.lower(), tls, place) for host in entry.hosts)
 
 
 def ineffective(ingress: Ingress) -> Iterator[Problem]:

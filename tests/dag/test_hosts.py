@@ -4,6 +4,7 @@ import pytest
 import re2
 
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
 from dag.engine.work import Work
@@ -229,7 +230,7 @@ def test_a_host_is_marked_behind_tls_while_its_certificate_is_missing() -> None:
     key = nodes.HostKey("contour", "ingress_https", "app.example.com")
     assert it.answer(hosts.unserved_hosts, "app.example.com") == (key,)
     world.apply(it, pairs.secret("cert"))
-    assert it.answer(hosts.unserved_hosts, "app.example.com") == ()
+    assert not it.answer(hosts.unserved_hosts, "app.example.com")
     world.delete(it, "Secret", "cert")
     world.delete(it, "HTTPProxy", "app")
     assert not it.answer(hosts.unserved_hosts, "app.example.com")
@@ -257,7 +258,7 @@ _BACKEND = "tcpproxy: {services: [{name: ingress, port: 80}]}"
 _PASSED = "{name: tls, port: 443, protocol: TLS, hostname: '*.com', tls: {mode: Passthrough}}"
 
 
-@pytest.mark.parametrize(
+_WIDER = pytest.mark.parametrize(
     ("wider", "is_closed"),
     [
         ("", False),
@@ -271,6 +272,9 @@ _PASSED = "{name: tls, port: 443, protocol: TLS, hostname: '*.com', tls: {mode: 
         (GATEWAY.replace("{name: http, port: 80, protocol: HTTP}", _PASSED), True),
     ],
 )
+
+
+@_WIDER
 def test_no_wider_stream_takes_the_connections_of_a_host_whose_certificate_is_missing(
     wider: str, *, is_closed: bool
 ) -> None:
@@ -283,6 +287,29 @@ def test_no_wider_stream_takes_the_connections_of_a_host_whose_certificate_is_mi
     assert world.tls(it, key.host) == "default/cert 1.2-1.3"
 
 
+@_WIDER
+@pytest.mark.parametrize("secret", ["secretName: cert", ""])
+def test_an_ingress_whose_certificate_is_missing_is_left_to_no_wider_host(
+    wider: str, secret: str, *, is_closed: bool
+) -> None:
+    own = _secured(f"{{hosts: [app.example.com], {secret}}}")
+    it = world.world(SERVICES + pairs.secret("there") + wider + own)
+    key = nodes.HostKey("contour", "ingress_https", "app.example.com")
+    closed = replace(_closed(), origins=(ObjectRef("Ingress", "default", "app"),))
+    assert (it.answer(hosts.secure_host, key) == closed) is is_closed
+    assert it.answer(hosts.unserved_hosts, key.host) == (() if is_closed else (key,))
+    assert world.routes(it, key.host) == ["/ -> default/ingress:80"]
+    world.apply(
+        it, _secured("{hosts: [app.example.com]}, {hosts: [app.example.com], secretName: there}")
+    )
+    assert world.tls(it, key.host) == "default/there 1.2-1.3"
+    assert not it.answer(hosts.unserved_hosts, key.host)
+
+
+def _secured(tls: str) -> str:
+    return ingress("/").replace("spec:", f"spec:\n  tls: [{tls}]")
+
+
 @pytest.mark.parametrize(
     "broken",
     [
@@ -291,9 +318,8 @@ def test_no_wider_stream_takes_the_connections_of_a_host_whose_certificate_is_mi
     ],
 )
 def test_a_tcpproxy_that_cannot_be_served_leaves_its_connections_to_no_ingress(broken: str) -> None:
-    tls = "spec:\n  tls: [{hosts: [app.example.com], secretName: there}]"
-    text = ingress("/").replace("spec:", tls)
-    it = world.world(SERVICES + pairs.secret("there") + text)
+    own = _secured("{hosts: [app.example.com], secretName: there}")
+    it = world.world(SERVICES + pairs.secret("there") + own)
     assert world.tls(it, "app.example.com") == "default/there 1.2-1.3"
     world.apply(it, broken)
     key = nodes.HostKey("contour", "ingress_https", "app.example.com")
