@@ -32,6 +32,10 @@ missing_listener: OpenQuery[nodes.Protocol, MissingListener | None] = OpenQuery(
 gateway_tls: OpenQuery[str, nodes.Tls | None] = OpenQuery("gateway_tls")
 """How a Gateway terminates TLS for a host of HTTPProxy, in place of its own; None if none does."""
 
+forwards_unread: OpenQuery[str, bool | None] = OpenQuery("forwards_unread")
+"""Whether a wildcard, or `*`, forwards TLS connections unread, on the listener of HTTPProxy; None
+where it takes none."""
+
 has_classic_hosts: OpenQuery[nodes.ListenerKey, bool] = OpenQuery("has_classic_hosts")
 """Whether hosts of Ingress or HTTPProxy live on a listener."""
 

@@ -117,10 +117,9 @@ def is_streamed(view: View, wildcard: str) -> bool:
     return nearest is not None and not any(view.count(TAKING, (it, False)) for it in wide[:nearest])
 
 
-@query
+@entrypoints.forwards_unread.answer
 def forwards_unread(view: View, wildcard: str) -> bool | None:
-    """Whether a wildcard forwards TLS connections unread, on the listener of HTTPProxy; None where
-    it takes none."""
+    """Whether a wildcard forwards TLS connections unread; None where it takes none."""
     secure = view.ask(listeners.secure_listener, ())
     if secure is None:
         return None

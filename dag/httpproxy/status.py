@@ -14,7 +14,7 @@ from crds.unserved import unserved
 from crds.virtualhost import VirtualHost
 from dag import contourstatus, tables
 from dag.engine.view import View, query
-from dag.httpproxy import expansion, owner, serving
+from dag.httpproxy import expansion, fallback, owner, serving
 from dag.problems import Problem, delegation
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place
@@ -62,7 +62,12 @@ def _own_problems(view: View, proxy: HTTPProxy) -> Iterator[Problem]:
         at = place._replace(path=field.path)
         yield problems.unsupported_guard(at) if field.guards else problems.ignored_field(at)
     if proxy.spec.virtualhost is not None:
-        yield from _lost_names(view, place.at("virtualhost"), proxy.spec.virtualhost)
+        at, host = place.at("virtualhost"), proxy.spec.virtualhost
+        yield from _lost_names(view, at, host)
+        if host.tls is not None and host.tls.enable_fallback_certificate:
+            found = view.ask(expansion.expansion, proxy.metadata.key)
+            if found is not None and found.claim is not None and found.claim.is_fallback:
+                yield from fallback.hidden(view, at)
 
 
 def _lost_names(view: View, place: Place, host: VirtualHost) -> Iterator[Problem]:

@@ -96,6 +96,19 @@ def test_a_host_for_everybody_wins_over_the_fallback() -> None:
     assert tls(engine, "*") == "default/cert 1.2-1.3"
 
 
+@pytest.mark.parametrize("stream", ["secretName: cert", "passthrough: true"])
+def test_a_tcpproxy_for_everybody_hides_the_fallback_and_that_is_told(stream: str) -> None:
+    engine = world(GIVEN + DELEGATION + SETTINGS + host())
+    assert not messages(engine, "HTTPProxy", "root")
+    every = root("every", "tcpproxy: {services: [{name: s1, port: 80}]}", fqdn="'*'")
+    apply(engine, every.replace("fqdn: '*'", f"fqdn: '*', tls: {{{stream}}}"))
+    (told,) = messages(engine, "HTTPProxy", "root")
+    field = "spec.virtualhost.tls.enableFallbackCertificate"
+    assert told.startswith(f"?SpecError/IgnoredField: {field}: has no effect")
+    delete(engine, "HTTPProxy", "every")
+    assert not messages(engine, "HTTPProxy", "root")
+
+
 def test_a_listener_of_a_gateway_for_streams_leaves_unknown_names_to_the_fallback() -> None:
     it = world(GIVEN + DELEGATION + SETTINGS + host() + GATEWAY)
     assert is_served(it)
