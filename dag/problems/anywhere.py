@@ -104,8 +104,9 @@ def refused(subject: ObjectRef, who: str, words: str) -> Problem:
 
 
 def certificate_refused(place: Place, ref: ObjectRef, who: str, words: str) -> Problem:
-    """Envoy refuses a certificate, or authorities, that a field of the object leads to."""
-    text = _refused(str(ref), who)
+    """Envoy refuses a certificate, or authorities, that a field of the object leads to, or a filter
+    chain with them."""
+    text = _refused(f"TLS settings with {ref}", who)
     return place.error(ErrorType.EnvoyError, Own.Refused, f"{text}: {words}")
 
 

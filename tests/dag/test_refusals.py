@@ -74,7 +74,7 @@ def test_who_uses_a_certificate_that_envoy_refuses_is_told(kind: str) -> None:
     engine.settle()
     found = engine.answer(STATUSES[kind], world.key("app"))
     assert found is not None
-    said = f"{path}Envoy refuses {refused}; the last version that it accepted, if any, is still"
+    said = f"{path}Envoy refuses TLS settings with {refused}; the last version that it accepted,"
     if isinstance(found, statuses.EventStatus):
         assert [it.message.startswith(said) for it in found.problems] == [True]
     else:
