@@ -219,12 +219,12 @@ def _uncertified(view: View, holder: ObjectRef) -> dict[str, Problem]:
     """Why listeners of a Gateway or ListenerSet lack a certificate, by their names: Envoy refuses
     it."""
     found: dict[str, Problem] = {}
-    for state in view.ask(listeners.states, holder):
+    for index, state in enumerate(view.ask(listeners.states, holder)):
+        at = Place(holder).at("listeners", index).at("tls")
         for it in uses.of_listener(state):
             if words := view.read(REFUSALS, it):
-                told = anywhere.certificate_refused(
-                    Place(holder), it, _refusers(view, it), "; ".join(words)
-                )
+                who = _refusers(view, it)
+                told = anywhere.certificate_refused(at, it, who, "; ".join(words))
                 found[state.spec.section.name] = unguarded.listener_is_closed(told)
     return found
 

@@ -82,6 +82,7 @@ def test_who_uses_a_certificate_that_envoy_refuses_is_told(kind: str) -> None:
     if isinstance(found, statuses.GatewayStatus | statuses.ListenerSetStatus):
         (programmed,) = [it for it in found.listeners[0].conditions if it.type == "Programmed"]
         assert (programmed.status, programmed.reason) == ("False", "Invalid")
+        assert programmed.message.startswith("spec.listeners[0].tls: Envoy refuses TLS settings")
     engine.write(refusals.REFUSALS, refused, None)
     engine.settle()
     assert engine.answer(STATUSES[kind], world.key("app")) == before
