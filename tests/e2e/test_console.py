@@ -263,7 +263,7 @@ def test_a_burst_is_summed(running: Standalone) -> None:
     # What the test before has left to say may be said, or counted, in the same second.
     said = sum("/many-" in it for it in lines)
     counted = sum(int(it.split()[1]) for it in lines if it.startswith("and "))
-    assert said < 20
+    assert said < 150, "a few lines a second"
     assert said + counted >= 300
     running.remove("many.yaml")
 

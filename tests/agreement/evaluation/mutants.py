@@ -59,8 +59,8 @@ _ACTIONS = {
     "return Answer(status, body=as_text(body), route=route, response_headers=changed)":
         "return Answer(status, route=route, response_headers=changed)",
     "location = _location(redirect, route.match.path, request, host)": "location = request.path",
-    "Answer(redirect.status, location=location, route=route, response_headers=changed)":
-        "Answer(redirect.status, location=location, route=route)",
+    "Answer(redirect.status, cause, location, route=route, response_headers=changed)":
+        "Answer(redirect.status, cause, location, route=route)",
     "_changes([backend.request_headers, route.request_headers])": "()",
     "_changes([backend.response_headers, route.response_headers])": "()",
     "changed = _changes([route.response_headers])": "changed = ()",
@@ -193,7 +193,7 @@ _PLACES = {
     "return _asks_the_same(tls, other)": "return False",
     "response_headers=changed.pop() if len(changed) == 1 else answer.response_headers,": "",
     "if request.name == request.asked:\n        return None": "if False:\n        return None",
-    "if cluster is None or cluster.dns is not None or endpoints(world, cluster):": "if True:",
+    "if share.cluster is None or is_ready(world, share.cluster):": "if True:",
 }
 
 _REQUESTS = {
