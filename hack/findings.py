@@ -30,8 +30,9 @@ document cannot be read or no instance runs. A finding that `--severity` hides c
 `--ignore` leaves out does not, except that of a file that cannot be read.
 
 What it does not do: it compares paths, methods, headers and query parameters to find routes that
-never get a request, but of regular expressions only equal ones. Services without ready endpoints
-are reported only where there are EndpointSlices at all.
+never get a request, but of regular expressions only equal ones. It follows a redirect only where
+nothing but the path and the method decide, and no regular expression. Services without ready
+endpoints are reported only where there are EndpointSlices at all.
 
 ## What no status tells
 """

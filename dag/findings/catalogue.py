@@ -23,6 +23,7 @@ class Code(Word):
     ConnectionsTaken = auto()
     HostShared = auto()
     Note = auto()
+    RedirectLoop = auto()
     RouteShadowed = auto()
     SecretUnused = auto()
     TokenOverPlainHTTP = auto()
@@ -90,6 +91,12 @@ OWN: Mapping[Word, Entry] = {
         "The object is for another controller, or a name in it is misspelt.",
         "Correct the class or the parent that the message names, or leave the object to its "
         "controller.",
+    ),
+    Code.RedirectLoop: Entry(
+        "error",
+        "Clients follow redirects until they give up, so nobody gets an answer.",
+        "Redirect to another host, scheme or path, or attach the redirect only to the listener "
+        "whose requests it is for.",
     ),
     Code.RouteShadowed: Entry(
         "warning",

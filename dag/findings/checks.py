@@ -3,10 +3,11 @@
 from collections.abc import Callable
 
 from dag.engine.incremental import Engine
-from dag.findings import Steps, certificates, exposure, routes, unused
+from dag.findings import Steps, certificates, exposure, redirects, routes, unused
 
 CHECKS: tuple[Callable[[Engine], Steps], ...] = (
     routes.check,
+    redirects.check,
     unused.shared_hosts,
     unused.lost_connections,
     exposure.plain_http,

@@ -296,6 +296,46 @@ def test_routes_of_gateways(name: str) -> None:
     assert found(text) == ["RouteShadowed HTTPRoute default/second"] * shadowed
 
 
+REDIRECTS = {
+    "to itself": (("{value: /a}", "{hostname: shop.example.com, port: 80}"), 1),
+    "to a path of its own": (
+        ("{value: /}", "{path: {type: ReplaceFullPath, replaceFullPath: /login}}"), 1,
+    ),
+    "to a path of another route": (
+        ("{value: /a}", "{path: {type: ReplaceFullPath, replaceFullPath: /b}}"), 0,
+    ),
+    "in a circle": (
+        ("{value: /a}", "{path: {type: ReplaceFullPath, replaceFullPath: /b}}"),
+        ("{value: /b}", "{path: {type: ReplaceFullPath, replaceFullPath: /a}}"), 2,
+    ),
+    "to ever longer paths": (
+        ("{value: /}", "{path: {type: ReplacePrefixMatch, replacePrefixMatch: /app}}"), 1,
+    ),
+    "to where nothing listens": (("{value: /}", "{scheme: https}"), 0),
+    "to another host": (("{value: /}", "{hostname: www.example.com}"), 0),
+    "by a header": (("{value: /}, headers: [{name: x, value: y}]", "{port: 80}"), 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REDIRECTS)
+def test_redirects_of_gateways(name: str) -> None:
+    *rules, count = REDIRECTS[name]
+    written = "".join(
+        f"""
+  - matches: [{{path: {path}}}]
+    filters: [{{type: RequestRedirect, requestRedirect: {redirect}}}]"""
+        for path, redirect in rules
+    )
+    text = ROUTE.partition("  rules:\n")[0].format() + f"  rules:{written}\n"
+    assert found(text) == ["RedirectLoop HTTPRoute default/first"] * count
+
+
+def test_a_redirect_of_plain_http_to_one_of_https_that_leads_back_is_a_loop() -> None:
+    redirects = "requestRedirectPolicy: {scheme: http}"
+    text = proxy(prefix("/"), tls=TLS).replace("services: [{name: web, port: 80}]", redirects)
+    assert found(secret("shop.example.com") + text) == ["RedirectLoop HTTPProxy default/shop"]
+
+
 PASSED = "{passthrough: true}"
 STREAM = "\n  tcpproxy: {services: [{name: web, port: 80}]}\n"
 
