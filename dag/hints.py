@@ -33,12 +33,23 @@ NAMES: Mapping[str, Index[str, str]] = {
 }
 """By kind: the names of each namespace."""
 
-PLAN = Plan(indexes=tuple(NAMES.values()))
+
+def _place(key: NamespacedName, _: object) -> Iterator[tuple[str, str]]:
+    yield key.name, key.namespace
+
+
+PLACES: Mapping[str, Index[str, str]] = {
+    kind: Index(f"namespaces of {kind}", tables.BY_KIND[kind], _place) for kind in NAMES
+}
+"""By kind: the namespaces where each name is."""
+
+PLAN = Plan(indexes=(*NAMES.values(), *PLACES.values()))
 """The indexes that an engine needs in addition to the rules if `GIVEN` is written."""
 
 
 def hint(view: View, missing: ObjectRef) -> str:
-    """` (did you mean cart?)` for an object that is not there; empty if no name is similar."""
+    """` (did you mean cart?)` for an object that is not there, with the namespace for one of the
+    same name in another namespace; empty if no name is similar."""
     if not view.read(GIVEN, ()) or missing.kind not in NAMES:
         return ""
     near = view.ask(_near, missing)
@@ -47,7 +58,10 @@ def hint(view: View, missing: ObjectRef) -> str:
 
 @query
 def _near(view: View, missing: ObjectRef) -> str:
-    """The most similar name in the namespace. A query: other names do not wake the caller."""
+    """The same name in another namespace, else the most similar one in its own. A query: other
+    names do not wake the caller."""
+    if elsewhere := view.bucket(PLACES[missing.kind], missing.name):
+        return f"{min(elsewhere)}/{missing.name}"
     index = NAMES[missing.kind]
     if view.count(index, missing.namespace) > _MOST:
         return ""

@@ -52,6 +52,10 @@ CASES = {
         SERVICES + proxy("routes: [{services: [{name: payment, port: 80}]}]"),
         "Service default/payment not found", "",
     ),
+    "a Service of the same name in another namespace": (
+        SERVICES + proxy("routes: [{services: [{name: payments, port: 80}]}]"),
+        "Service default/payments not found", " (did you mean team-b/payments?)",
+    ),
     "a port by number": (
         SERVICES + proxy("routes: [{services: [{name: cart, port: 8080}]}]"),
         "Service default/cart has no port 8080; it has 80 (http), 443", "",
