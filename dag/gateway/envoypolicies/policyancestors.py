@@ -122,15 +122,17 @@ class Ancestry:
     ) -> PolicyStatus | None:
         """The status of a policy; None if it is for no Gateway of ours, and no exported Service.
 
-        `merged` has the problems for single Gateways, beside those for all of them (`meant`).
+        `merged` has the problems for single Gateways, beside those for all of them (`meant`). A
+        policy without a target does nothing, so what it means is not told.
         """
         found = view.read(self.kind.table, key)
         if found is None:
             return None
         own = complaints.attached(self.kind.name, key)
         all_ancestors = view.bucket(self.by_policy, key)
-        told = (*meant, *_of_fields(found, own))
-        told += tuple(_of_targets(view, self.kind, found, own, is_used=bool(all_ancestors)))
+        unfit = tuple(_of_targets(view, self.kind, found, own, is_used=bool(all_ancestors)))
+        is_idle = any(it.severity == "error" for it in unfit)
+        told = (*(() if is_idle else meant), *_of_fields(found, own), *unfit)
         told += tuple(self.overrides.problems_of(view, found, own))
         name = settings.controller_in_statuses(view.ask(settings.controller_name, ()))
         of_gateways = sorted({it.gateway for it in all_ancestors})

@@ -627,3 +627,11 @@ def test_targets_that_are_none(target: str, told: str, words: str) -> None:
     assert _hops(it) is None
     assert status(it, "a")[0] == told
     assert words in status(it, "a")[1]
+
+
+@pytest.mark.parametrize("name", ["http", "nowhere"])
+def test_a_policy_without_a_target_does_not_say_that_it_closes_listeners(name: str) -> None:
+    asks = "tls: {clientValidation: {spkiHashes: [abc]}}"
+    it = world(GIVEN + PLAIN + route("r") + policy("a", asks, part(name)))
+    assert ("so its listeners answer 503" in status(it, "a")[1]) == (name == "http")
+    assert ("has no listener nowhere" in status(it, "a")[1]) == (name == "nowhere")
