@@ -133,7 +133,7 @@ def virtual_host(
         if found is not None:
             trace.note("host", "passed", f"{request.name} is served by the host {name}")
             return found
-    return Answer(404, f"no object claims the host {request.name} on this listener")
+    return Answer(404, f"no route is served for the host {request.name} on this listener")
 
 
 def is_misdirected(world: World, key: nodes.HostKey) -> bool:

@@ -125,6 +125,12 @@ BROKEN = {
         "HTTPRoute default/shop",
         "no ReferenceGrant in namespace team-b",
     ),
+    "a host without any route": (
+        PROXY.replace("[{prefix: /cart}]", "[{prefix: /cart}, {prefix: /b}]"),
+        "answered 404 by Envoy: no route is served for the host shop.example.com",
+        "HTTPProxy default/shop",
+        "more than one of prefix, exact and regex",
+    ),
     "an include that leads nowhere": (
         PROXY.replace(
             "  routes:", "  includes: [{name: nowhere, conditions: [{prefix: /cart}]}]\n  routes:"
