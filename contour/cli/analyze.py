@@ -49,6 +49,7 @@ def analyze(
     or a document cannot be read, whatever is ignored, or that no instance runs.
     """
     source.refuse_contradictions(paths + more, "controller_name")
+    _refuse_unknown(ignored)
     listed, is_unreadable = (
         _offline(paths + more, controller_name) if paths + more else (running.findings(), False)
     )
@@ -68,6 +69,18 @@ def analyze(
         sys.exit(2)
     if fail_on != "never" and any(_is_at_least(it, fail_on) for it in found):
         sys.exit(1)
+
+
+def _refuse_unknown(ignored: tuple[str, ...]) -> None:
+    """Ends the program for a code that nothing has."""
+    from dag import hints
+    from dag.findings import catalogue
+
+    for it in ignored:
+        if it not in catalogue.CODES:
+            meant = hints.similar(it, sorted(catalogue.CODES))
+            hint = f"; did you mean {meant}?" if meant else ""
+            raise click.BadParameter(f"no finding has the code {it}{hint}", param_hint="'--ignore'")
 
 
 def _is_at_least(found: ShownFinding, severity: Literal["error", "warning", "info"]) -> bool:

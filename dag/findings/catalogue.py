@@ -9,7 +9,16 @@ from collections.abc import Mapping
 from enum import auto
 from typing import Literal, NamedTuple
 
-from dag.problems.reasons import CommandLine, Contour, EnvoyGateway, Gateway, Marin3r, Own, Word
+from dag.problems.reasons import (
+    CommandLine,
+    Contour,
+    EnvoyGateway,
+    Gateway,
+    Marin3r,
+    Own,
+    Referent,
+    Word,
+)
 
 Severity = Literal["error", "warning", "info"]
 
@@ -306,3 +315,10 @@ def entry(code: str) -> Entry | None:
 
 
 _BY_TEXT: Mapping[str, Entry] = {str(code): found for code, found in OWN.items()}
+
+CODES = frozenset(
+    str(it)
+    for words in (Code, CommandLine, Contour, EnvoyGateway, Gateway, Marin3r, Own, Referent)
+    for it in words
+)  # fmt: skip
+"""Whatever can be the code of a finding."""

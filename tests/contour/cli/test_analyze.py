@@ -136,6 +136,12 @@ EXITS = [
 ]
 
 
+def test_a_code_that_nothing_has_is_not_ignored_in_silence() -> None:
+    result = analyze(GOOD, "--ignore", "RouteShadowed", "--ignore", "HostShard")
+    assert result.exit_code == 2
+    assert "no finding has the code HostShard; did you mean HostShared?" in result.stderr
+
+
 @pytest.mark.parametrize(("manifests", "arguments", "code"), EXITS)
 def test_the_exit_code(manifests: str, arguments: tuple[str, ...], code: int) -> None:
     assert analyze(manifests, *arguments).exit_code == code
