@@ -25,6 +25,7 @@ def request(
 
     `grpc://` and `grpcs://` are calls, whose path is `/SERVICE/METHOD`; `tcp://HOST:PORT` is a
     connection to a TCP port.
+    The method is taken as it is written: `get` is another one than `GET`.
     `headers` are written `name: value`; `host` among them replaces the host of the URL.
     `server_name` is what the TLS client asks for: the host of the URL if None, none if empty.
     """
@@ -53,7 +54,7 @@ def request(
     return Request(
         host=host,
         path=path,
-        method=method.upper(),
+        method=method,
         headers=tuple(it for it in sent if it[0] != "host"),
         port=port or (443 if is_secure else 80),
         is_secure=is_secure,

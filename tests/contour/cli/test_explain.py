@@ -452,6 +452,11 @@ def test_requests_that_no_client_can_send_are_refused(
     assert (result.exit_code, told in result.stderr) == (2, True), result.output
 
 
+def test_a_method_is_taken_as_it_is_written() -> None:
+    told = explain("http://shop.example.com/cart", "-X", "get", manifests=PROXY).stdout
+    assert told.startswith("answered 400 by Envoy: Envoy takes no get with a path over HTTP/1.1")
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
