@@ -61,15 +61,13 @@ def _resources(fleets: rendering.Fleets, wanted: Wanted) -> xdsview.Sections:
     shown = fleets.shown(_fleet(fleets, wanted), every=wanted.raw)
     if not wanted.raw and wanted.format != "json":
         shown = xdsview.joined(shown)
-    if wanted.host is not None:
-        shown = xdsview.of_host(shown, wanted.host)
+    shown = _of_host(shown, wanted.host)
     return xdsview.of_types(shown, wanted.types)
 
 
 def _routes(fleets: rendering.Fleets, wanted: Wanted) -> None:
     shown = xdsview.joined(fleets.shown(_fleet(fleets, wanted), every=False))
-    if wanted.host is not None:
-        shown = xdsview.of_host(shown, wanted.host)
+    shown = _of_host(shown, wanted.host)
     rows = list(xdsview.routes(shown))
     if wanted.format in ("json", "yaml"):
         output.document(
@@ -78,6 +76,17 @@ def _routes(fleets: rendering.Fleets, wanted: Wanted) -> None:
     else:
         headers = ("Listener", "Host", "Match", "Object", "Action")
         output.table(headers, [[(text, "") for text in it] for it in rows])
+
+
+def _of_host(shown: xdsview.Sections, host: str | None) -> xdsview.Sections:
+    """The virtual hosts that can serve a host; everything if it is None. Standard error says so if
+    there are none."""
+    if host is None:
+        return shown
+    found = xdsview.of_host(shown, host)
+    if not found["routes"]:
+        output.say(f"contour: no virtual host serves {host}", err=True)
+    return found
 
 
 def _fleet(fleets: rendering.Fleets, wanted: Wanted) -> str:

@@ -150,6 +150,14 @@ def test_types_and_hosts_are_chosen() -> None:
     assert _shown("--host", "three.example.com") == {"routes": []}
 
 
+@pytest.mark.parametrize("to", ["xds", "routes"])
+def test_a_host_that_nothing_serves_is_told(to: str) -> None:
+    told = "contour: no virtual host serves three.example.com\n"
+    asked = ("-", "--to", to, "--host")
+    assert translate(*asked, "three.example.com", stdin=TWO_HOSTS).stderr == told
+    assert not translate(*asked, "two.example.com", stdin=TWO_HOSTS).stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
