@@ -201,7 +201,7 @@ REMEDIES: Mapping[str, str] = {
             Contour.ExtensionServiceNotFound, Contour.FallbackNotPresent, Contour.IncludeNotFound,
             Contour.JWTProviderNotDefined, Gateway.BackendNotFound, Gateway.InvalidCACertificateRef,
             Gateway.InvalidCertificateRef, Gateway.InvalidClientCertificateRef,
-            Gateway.InvalidListenerFilterRef, Gateway.NoMatchingParent, Gateway.TargetNotFound,
+            Gateway.InvalidListenerFilterRef, Gateway.TargetNotFound,
             Own.CertificateMissing, Own.SecretNotFound, Own.UnresolvedReference,
             Own.WaitingForReferences,
         ),
@@ -262,6 +262,8 @@ REMEDIES: Mapping[str, str] = {
     Gateway.ListenersNotResolved: "Correct what the conditions of the listeners name.",
     Gateway.ListenersNotValid: "Correct what the conditions of the listeners name.",
     Gateway.NoMatchingListenerHostname: "Make a hostname of the route fit that of the listener.",
+    Gateway.NoMatchingParent: "Correct the section or the port that the route names. If the parent "
+    "is not served, correct the parent; its status says what is wrong.",
     Gateway.NoResources: "Start an Envoy of the fleet.",
     Gateway.NoValidCACertificate: "Put PEM certificates into `ca.crt`.",
     Gateway.NotAllowed: "Allow the namespace in `allowedListeners` of the Gateway; that of an "

@@ -217,7 +217,7 @@ def gateway_waits(owner: Place, gateway: NamespacedName) -> Problem:
 
 
 def listener_set_waits(owner: Place, key: NamespacedName) -> Problem:
-    message = f"ListenerSet {key} is not served"
+    message = f"ListenerSet {key} is not served; its status says why"
     return Problem(owner.subject, ConditionType.Accepted, Gateway.NoMatchingParent, message)
 
 

@@ -147,6 +147,21 @@ def test_the_exit_code(manifests: str, arguments: tuple[str, ...], code: int) ->
     assert analyze(manifests, *arguments).exit_code == code
 
 
+def test_a_parent_that_is_there_and_not_served_does_not_have_to_be_created() -> None:
+    listeners = "listeners: [{name: x, protocol: HTTP, port: 80}]"
+    parent = f"parentRef: {{name: gw}}, {listeners}"
+    own = f"kind: ListenerSet\nmetadata: {{name: own}}\nspec: {{{parent}}}"
+    route = (
+        "kind: HTTPRoute\nmetadata: {name: r}\nspec: {parentRefs: [{kind: ListenerSet, name: own}]}"
+    )
+    version = "\n---\napiVersion: gateway.networking.k8s.io/v1\n"
+    given = found(OVERLAPPING + version + own + version + route)
+    (told,) = (it for it in given if it["code"] == "NoMatchingParent")
+    assert told["message"] == "ListenerSet default/own is not served; its status says why"
+    assert "its status says what is wrong" in told["remedy"]
+    assert "Create" not in told["remedy"]
+
+
 def test_a_finding_says_where_why_and_what_to_do() -> None:
     (shadowed,) = found(GOOD + SHADOWED)
     assert shadowed["object"] == {"kind": "Ingress", "namespace": "default", "name": "old"}
