@@ -94,15 +94,16 @@ def root_not_allowed(place: Place, namespaces: Iterable[str]) -> Problem:
 # TLS.
 
 _NOT_OVER_TLS = "; the host is not served over TLS"
+_HOST_CLOSED = "; the host is answered with 503, and connections of a tcpproxy are closed"
 
 tls_config_not_valid = error(ErrorType.TLSError, Contour.TLSConfigNotValid)
 """Settings of TLS that contradict one another."""
 passthrough_incompatible = closing(
-    ErrorType.TLSError, Contour.TLSIncompatibleFeatures, "; the host is answered with 503"
+    ErrorType.TLSError, Contour.TLSIncompatibleFeatures, _HOST_CLOSED
 )
 """A check of clients that cannot be made, since the backend terminates TLS."""
 client_validation_not_valid = closing(
-    ErrorType.TLSError, Contour.ClientValidationInvalid, "; the host is answered with 503"
+    ErrorType.TLSError, Contour.ClientValidationInvalid, _HOST_CLOSED
 )
 client_validation_overruled = error(
     ErrorType.TLSError, Contour.ClientValidationInvalid, "; the routes answer 503 over TLS"
@@ -114,7 +115,7 @@ SECRET = OfSecrets(
 """The certificate of the host."""
 CLIENT_AUTHORITY = OfSecrets(
     client_validation_not_valid,
-    closing(ErrorType.TLSError, Contour.DelegationNotPermitted, "; the host is answered with 503"),
+    closing(ErrorType.TLSError, Contour.DelegationNotPermitted, _HOST_CLOSED),
 )
 """The certificates that those of clients are checked against."""
 

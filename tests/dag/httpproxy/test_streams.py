@@ -217,6 +217,7 @@ def test_a_stream_that_leads_nowhere_is_closed_and_told(
     assert stream(engine) == (CLOSED if tls else None)
     (told,) = messages(engine, "HTTPProxy", "root")
     assert told.startswith(expected)
+    assert "clientValidation" not in tls or told.endswith("connections of a tcpproxy are closed")
 
 
 def test_passthrough_without_a_stream_is_told() -> None:
