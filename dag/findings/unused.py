@@ -113,7 +113,7 @@ def lost_connections(engine: Engine) -> Steps:
         for loser, winner in hosts.overruled(engine, key):
             owners = " and ".join(map(str, winner.origins))
             for subject in loser.origins:
-                text = f"gets no TLS connections for {key.host}: {owners} has them"
+                text = f"gets no TLS connections for {key.host}: they go to {owners}"
                 yield Finding(Code.ConnectionsTaken, subject, "", text)
 
 

@@ -8,6 +8,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from dag import tables
+from dag.findings import Finding
 from dag.findings.checks import CHECKS
 from tests.dag import world
 from tests.testbed import certificates, pairs
@@ -229,11 +230,14 @@ def test_a_certificate_is_in_use_where_its_name_stands_in_any_object(name: str) 
 
 
 def found(text: str) -> list[str]:
+    return [f"{it.code} {it.subject}" for it in findings(text)]
+
+
+def findings(text: str) -> list[Finding]:
     engine = world.world(SERVICE + text)
     engine.write(tables.ACCEPTANCE_ASSUMED, (), True)  # as if the keys were there
     engine.settle()
-    told = (it for check in CHECKS for it in check(engine))
-    return [f"{it.code} {it.subject}" for it in told if it is not None]
+    return [it for check in CHECKS for it in check(engine) if it is not None]
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -372,5 +376,6 @@ CONNECTIONS = {
 @pytest.mark.parametrize("name", CONNECTIONS)
 def test_who_takes_the_connections_of_a_host(name: str) -> None:
     text, wanted = CONNECTIONS[name]
-    told = found(secret("shop.example.com") + text)
-    assert [it for it in told if it.startswith("ConnectionsTaken")] == wanted
+    told = [it for it in findings(secret("shop.example.com") + text) if "Taken" in it.code]
+    assert [f"{it.code} {it.subject}" for it in told] == wanted
+    assert all("for shop.example.com: they go to " in it.message for it in told)
