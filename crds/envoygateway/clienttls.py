@@ -162,8 +162,9 @@ class ClientTLS:
     """The curves of the key exchange, such as `X25519` and `P-256`."""
     signature_algorithms: tuple[str, ...] = ()
     """The algorithms of signatures, such as `ecdsa_secp256r1_sha256`."""
-    alpn_protocols: tuple[str, ...] = Field(default=(), validation_alias="alpnProtocols")
-    """The protocols that are offered by ALPN: `h2` and `http/1.1`."""
+    alpn_protocols: tuple[str, ...] | None = Field(default=None, validation_alias="alpnProtocols")
+    """The protocols that are offered by ALPN: `h2` and `http/1.1`; none if the list is empty. The
+    default is that of the ContourConfiguration."""
     fingerprints: Annotated[tuple[str, ...], Known("JA3", "JA4")] = ()
     """Fingerprints of clients that are made for access logs: `JA3` and `JA4`."""
     _ciphers = tlsversions.ciphers_matter()

@@ -82,6 +82,7 @@ from dag.nodes.limits import (
     RequestHeader,
 )
 from dag.nodes.listeners import (
+    NOTHING_OFFERED,
     AccessLog,
     ClientName,
     ClientValidation,
@@ -166,6 +167,7 @@ __all__ = [
     "CERTIFICATE_MODES",
     "LIMIT_STATUSES",
     "MILLION",
+    "NOTHING_OFFERED",
     "OFF",
     "REQUESTED",
     "REQUEST_IDS",

@@ -129,6 +129,10 @@ class ClientValidation:
     """Names, one of which a certificate must have; any, if empty."""
 
 
+NOTHING_OFFERED = ("none",)
+"""ALPN offers nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tls:
     """How TLS is terminated for a host; hosts with equal settings share a filter chain."""
@@ -143,7 +147,8 @@ class Tls:
     """Of TLS 1.2, in Envoy's notation; the house's (`Edge`) if empty."""
     curves: tuple[str, ...] = ()
     http_versions: tuple[str, ...] = ()
-    """`HTTP/1.1`, `HTTP/2`; the settings' if empty, and of a stream none."""
+    """What ALPN offers: `HTTP/1.1`, `HTTP/2`, or `NOTHING_OFFERED`; the settings' if empty, and of
+    a stream nothing."""
     signatures: tuple[str, ...] = ()
     """Algorithms of signatures, in BoringSSL's notation; its own if empty."""
     resumption: Resumption | None = None

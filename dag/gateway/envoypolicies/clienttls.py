@@ -61,9 +61,6 @@ def terms(view: View, written: crd.ClientTLS, at: Place) -> Findings[ClientTls]:
     minimum = yield from tlsvalues.version(written.min_version, at.at("minVersion"))
     maximum = yield from tlsvalues.version(written.max_version, at.at("maxVersion"))
     session = written.session.resumption if written.session is not None else None
-    protocols = yield from tlsvalues.known(
-        written.alpn_protocols, tuple(_PROTOCOLS), at.at("alpnProtocols")
-    )
     clients = None
     if written.client_validation is not None:
         place = at.at("clientValidation")
@@ -78,12 +75,20 @@ def terms(view: View, written: crd.ClientTLS, at: Place) -> Findings[ClientTls]:
                 written.signature_algorithms, SIGNATURES, at.at("signatureAlgorithms")
             )
         ),
-        http_versions=tuple(_PROTOCOLS[it] for it in protocols),
+        http_versions=(yield from _http_versions(written.alpn_protocols, at.at("alpnProtocols"))),
         clients=clients,
         resumption=nodes.Resumption(session.stateless is not None, session.stateful is not None)
         if session is not None
         else None,
     )
+
+
+def _http_versions(given: tuple[str, ...] | None, at: Place) -> Findings[tuple[str, ...]]:
+    """What is offered by ALPN: nothing if the list is empty, unlike one of unknown names."""
+    if given == ():
+        return nodes.NOTHING_OFFERED
+    found = yield from tlsvalues.known(given or (), tuple(_PROTOCOLS), at)
+    return tuple(_PROTOCOLS[it] for it in found)
 
 
 def _clients(

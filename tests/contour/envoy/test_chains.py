@@ -13,7 +13,12 @@ from tests.contour.envoy import world
 
 @pytest.mark.parametrize(
     ("versions", "expected"),
-    [((), []), (("HTTP/1.1",), ["http/1.1"]), (("HTTP/1.1", "HTTP/2"), ["h2", "http/1.1"])],
+    [
+        ((), []),
+        (nodes.NOTHING_OFFERED, []),
+        (("HTTP/1.1",), ["http/1.1"]),
+        (("HTTP/1.1", "HTTP/2"), ["h2", "http/1.1"]),
+    ],
 )
 def test_a_stream_offers_the_protocols_of_its_policy_alone(
     versions: tuple[str, ...], expected: list[str]
@@ -22,6 +27,16 @@ def test_a_stream_offers_the_protocols_of_its_policy_alone(
     (chain,) = listener_pb2.Listener.FromString(body).filter_chains
     told = tls_pb2.DownstreamTlsContext()
     chain.transport_socket.typed_config.Unpack(told)
+    assert list(told.common_tls_context.alpn_protocols) == expected
+
+
+@pytest.mark.parametrize(
+    ("versions", "expected"), [((), ["h2", "http/1.1"]), (nodes.NOTHING_OFFERED, [])]
+)
+def test_requests_are_offered_the_protocols_of_the_settings_or_none(
+    versions: tuple[str, ...], expected: list[str]
+) -> None:
+    told = chains.termination(world.tls(http_versions=versions), Downstream())
     assert list(told.common_tls_context.alpn_protocols) == expected
 
 

@@ -285,6 +285,8 @@ TERMS = [
      {"ciphers": ("AES256-SHA", "AES128-SHA")}),
     ("signatureAlgorithms: [ed25519]", {"signatures": ("ed25519",)}),
     ("alpnProtocols: [http/1.1]", {"http_versions": ("HTTP/1.1",)}),
+    ("alpnProtocols: []", {"http_versions": nodes.NOTHING_OFFERED}),
+    ("alpnProtocols: [spdy]", {}),
     ("session: {resumption: {stateless: {}}}", {"resumption": (True, False)}),
     ("clientValidation: {mode: Request}",
      {"clients": nodes.ClientValidation(is_optional=True, accepts_untrusted=True)}),
