@@ -10,6 +10,7 @@ Elsewhere: rules that are not served (`unservedrules`).
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple
 
+from crds.envoygateway.backendhealth import ActiveCheck
 from crds.envoygateway.backendlimits import CircuitBreaker
 from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicySpec
 from crds.envoygateway.policytargets import UnreadPolicy
@@ -237,11 +238,19 @@ def _of_tcp_alone(spec: BackendTrafficPolicySpec) -> Iterator[str]:
         yield "connection.socketBufferLimit"
     if opened is not None and opened.preconnect is not None:
         yield "connection.preconnect"
-    if spec.health_check is not None and spec.health_check.passive is not None:
+    checks = spec.health_check
+    if checks is not None and checks.passive is not None:
         yield "healthCheck.passive"
+    if checks is not None and checks.active is not None and not _has_port(checks.active):
+        yield "healthCheck.active"
     yield from _limits(spec, _LIMITS_OF_TCP)
     whole = {"tcpKeepalive": spec.tcp_keepalive, "proxyProtocol": spec.proxy_protocol}
     yield from (name for name, it in whole.items() if it is not None)
+
+
+def _has_port(found: ActiveCheck) -> bool:
+    """Whether a check is made on a port of its own, which may be one of TCP."""
+    return found.overrides is not None and found.overrides.port is not None
 
 
 _LIMITS_OF_REQUESTS = {

@@ -139,6 +139,7 @@ def stream(
     Policies of the route that close it are handled in `streams`. A policy that closes the listener
     closes the routes without a policy of the same kind.
     """
+    is_udp = route.kind == "UDPRoute"
     own = {it.name: policytargets.of_rule(view, it, route, rule) for it in KINDS}
     inherited = [it for it in of_listener if own[it.policy.kind] is None]
     if any(it.is_closed for it in inherited):
@@ -149,10 +150,10 @@ def stream(
         together = _of_stream(view, ObjectRef(trafficpolicies.KIND, *shaping), parent)
         if together.is_closed:
             return replace(found, shares=(nodes.WeightedCluster(None),))
-        return trafficpolicies.stream(found, together)
+        return trafficpolicies.stream(found, together, is_of_datagrams=is_udp)
     for it in inherited:
         if it.traffic is not None:
-            return trafficpolicies.stream(found, it.traffic)
+            return trafficpolicies.stream(found, it.traffic, is_of_datagrams=is_udp)
     return found
 
 

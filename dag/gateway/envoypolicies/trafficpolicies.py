@@ -124,11 +124,14 @@ def _joined(route: nodes.Route, wanted: nodes.Policies) -> nodes.Policies | None
     return None if route.policies is None and joined == _NOTHING else joined
 
 
-def stream(found: nodes.Stream, traffic: Traffic) -> nodes.Stream:
-    """A stream with clusters as a policy wants them, but without hashing, which needs requests."""
+def stream(found: nodes.Stream, traffic: Traffic, *, is_of_datagrams: bool) -> nodes.Stream:
+    """A stream with clusters as a policy wants them, but without hashing, which needs requests, and
+    without checks of ports that get datagrams: they are made over TCP."""
     upstream = traffic.upstream
     if upstream.balancing == "Maglev":
         upstream = replace(upstream, balancing=None)
+    if is_of_datagrams and upstream.health_port is None:
+        upstream = replace(upstream, health_check=None)
     shares = (
         it._replace(cluster=trafficupstreams.applied(it.cluster, upstream))
         if it.cluster is not None

@@ -764,8 +764,31 @@ def test_what_holds_for_datagrams_holds_in_silence() -> None:
     raw = gateway_class() + gateway("gw", listener("udp", 9000, "UDP")) + service("s1")
     raw += stream_route("UDPRoute", "u", "{name: s1, port: 80}")
     spec = "circuitBreaker: {maxConnections: 7}, loadBalancer: {type: Random}"
-    it = world(raw + policy("p", f"{spec}, healthCheck: {{active: {{type: TCP}}}}", GATEWAY))
+    checks = "healthCheck: {active: {type: TCP, overrides: {port: 8080}}}"
+    it = world(raw + policy("p", f"{spec}, {checks}", GATEWAY))
     assert message(it, "p") == "True/Accepted: the policy applies"
+
+
+@pytest.mark.parametrize(
+    "target", [GATEWAY, GATEWAY.replace("kind: Gateway, name: gw", "kind: UDPRoute, name: u")]
+)
+@pytest.mark.parametrize(("overrides", "is_checked"), [("{}", False), ("{port: 8080}", True)])
+def test_a_port_of_udp_is_not_checked_over_tcp(
+    target: str, overrides: str, *, is_checked: bool
+) -> None:
+    raw = gateway_class() + gateway("gw", listener("udp", 9000, "UDP"))
+    raw += service("s1", port="port: 80, protocol: UDP")
+    raw += stream_route("UDPRoute", "u", "{name: s1, port: 80}")
+    spec = f"healthCheck: {{active: {{type: TCP, overrides: {overrides}}}}}"
+    it = world(raw + policy("p", spec, target))
+    found = it.answer(gateway_hosts.stream_of, nodes.HostKey(DEFAULT_FLEET, "udp-9000", "*"))
+    assert found is not None
+    assert [share.cluster.health_check is not None for share in found.shares if share.cluster] == [
+        is_checked
+    ]
+    assert (
+        "spec.healthCheck.active: has no effect on UDPRoutes" in accepted(it, "p")
+    ) != is_checked
 
 
 HASHING = "loadBalancer: {type: ConsistentHash, consistentHash: {type: %s}}"
@@ -865,6 +888,7 @@ OF_TCP = {
     "circuitBreaker.maxPendingRequests": "circuitBreaker: {maxPendingRequests: 3}",
     "circuitBreaker.perEndpoint": "circuitBreaker: {perEndpoint: {maxConnections: 3}}",
     "healthCheck.passive": "healthCheck: {passive: {}}",
+    "healthCheck.active": "healthCheck: {active: {type: TCP}}",
     "tcpKeepalive": "tcpKeepalive: {probes: 3}",
     "proxyProtocol": "proxyProtocol: {version: V1}",
 }
