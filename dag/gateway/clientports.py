@@ -9,13 +9,15 @@ each host has its own way of reading requests (`dag.gateway.listenerclients`).
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from crds.envoygateway.policytargets import UnreadPolicy
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import replace
 from dag import entrypoints, nodes, tables
 from dag.configuration import settings as configured
 from dag.engine.view import Index, Kept, View, query
-from dag.gateway import attachment, listenersets, servedlisteners
+from dag.gateway import attachment, clientlisteners, listenersets, servedlisteners
 from dag.gateway.attachment import AttachmentPoint
+from dag.gateway.clientlisteners import PolicyListener
 from dag.gateway.envoypolicies import clientpolicies, clienttls, policytargets
 from dag.gateway.listenerspecs import Section
 from dag.problems import Problem, shared
@@ -54,8 +56,8 @@ class ListenerPolicy(NamedTuple):
     """It takes no requests, because what its policy asks for is not served."""
     is_asked_twice: bool
     """Both its Gateway and its policy say which certificates clients must show."""
-    ignores_tls: bool
-    """Its policy names it, and has settings for TLS, which does not end there."""
+    told: PolicyListener
+    """As the status of its policy sees it."""
 
 
 @query
@@ -79,7 +81,9 @@ def _listener_policy(view: View, it: servedlisteners.ServedListener) -> Listener
         _senior(view, found),
         effect.is_closed or is_asked_twice,
         is_asked_twice,
-        effect.tls != clienttls.ClientTls() and not it.terminates and _is_named(view, it.section),
+        PolicyListener(
+            it.section.name if _is_named(view, it.section) else "", it.protocol, it.terminates
+        ),
     )
 
 
@@ -170,7 +174,7 @@ def client_traffic_policy(view: View, key: NamespacedName) -> PolicyStatus | Non
     told = (
         *_shared(view, key, meant.effect),
         *_asked_twice(view, key, meant.effect),
-        *_ignored_tls(view, key),
+        *_ignored(view, key, meant.effect),
         *_waiting(view, key, meant.effect),
         *_without_http3(view, key, meant.effect),
     )
@@ -187,12 +191,12 @@ def _asked_twice(
         yield complaints.policy_closes_listeners(at, text)
 
 
-def _ignored_tls(view: View, key: NamespacedName) -> Iterator[Problem]:
-    """Says so if a policy names listeners where TLS does not end, and says something of TLS."""
-    names = sorted(it.name for it in view.bucket(IGNORING_TLS, key))
-    if names:
-        at = complaints.attached(clienttls.KIND, key).at("tls")
-        yield shared.no_effect(at, f"TLS does not end at {', '.join(names)}")
+def _ignored(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
+    """Says which settings have no effect on listeners of a policy."""
+    found = view.read(tables.CLIENT_TRAFFIC_POLICIES, key)
+    if found is not None and not isinstance(found, UnreadPolicy) and not effect.is_closed:
+        listeners = view.bucket(LISTENERS, key)
+        yield from clientlisteners.ignored(key, found.spec, effect, listeners)
 
 
 def _waiting(view: View, key: NamespacedName, effect: clientpolicies.Effect) -> Iterator[Problem]:
@@ -305,11 +309,10 @@ def _asked(
     return ((it.senior.key, it.section) for it in twice if it.senior is not None)
 
 
-def _ignoring(
+def _told(
     _: ObjectRef, found: frozenset[ListenerPolicy]
-) -> Iterator[tuple[NamespacedName, Section]]:
-    ignoring = (it for it in found if it.ignores_tls)
-    return ((it.senior.key, it.section) for it in ignoring if it.senior is not None)
+) -> Iterator[tuple[NamespacedName, PolicyListener]]:
+    return ((it.senior.key, it.told) for it in found if it.senior is not None)
 
 
 def _secured(
@@ -333,11 +336,11 @@ SECURE: Index[NamespacedName, SecurePort] = Index(
 ASKED_TWICE: Index[NamespacedName, Section] = Index(
     "ClientTrafficPolicies beside Gateways that check clients", listener_policies, _asked
 )
-IGNORING_TLS: Index[NamespacedName, Section] = Index(
-    "listeners without TLS that a ClientTrafficPolicy names", listener_policies, _ignoring
+LISTENERS: Index[NamespacedName, PolicyListener] = Index(
+    "listeners of ClientTrafficPolicies", listener_policies, _told
 )
 
-INDEXES = (ON_PORT, OF_POLICY, CLOSED, SECURE, ASKED_TWICE, IGNORING_TLS)
+INDEXES = (ON_PORT, OF_POLICY, CLOSED, SECURE, ASKED_TWICE, LISTENERS)
 KEPT = (
     Kept(listener_policies, tables.GATEWAYS, listenersets.gateway_ref),
     Kept(listener_policies, tables.LISTENER_SETS, listenersets.ref),

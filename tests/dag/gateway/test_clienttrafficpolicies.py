@@ -528,6 +528,39 @@ def test_settings_of_tls_are_told_for_listeners_that_are_named_and_do_not_end_it
     assert status(it, "a") == ("Accepted", f"the policy applies{words}")
 
 
+NO_REQUESTS = (
+    "spec.path, spec.timeout.http: has no effect on %s, whose connections have no requests"
+)
+NO_TLS = "spec.tls: has no effect: TLS does not end at %s"
+OF_REQUESTS = "path: {disableMergeSlashes: true}, timeout: {http: {idleTimeout: 1m}}"
+OF_DATAGRAMS = "spec: has no effect: packets of UDP at dns have no connections"
+
+
+@pytest.mark.parametrize(
+    ("target", "spec", "told"),
+    [
+        (part("raw"), OF_REQUESTS, NO_REQUESTS % "raw"),
+        (part("raw"), "tcpKeepalive: {probes: 3}", ""),
+        (part("http"), OF_REQUESTS, ""),
+        (part("dns"), "tcpKeepalive: {probes: 3}", OF_DATAGRAMS),
+        (GATEWAY, OF_REQUESTS, ""),
+        (GATEWAY, "tls: {minVersion: '1.3'}", NO_TLS % "its listeners"),
+    ],
+)
+def test_settings_are_told_where_none_of_their_listeners_can_have_them(
+    target: str, spec: str, told: str
+) -> None:
+    ports = listener("raw", 90, "TCP"), listener("dns", 53, "UDP"), listener("http", 80, "HTTP")
+    it = world(GIVEN + gateway("gw", *ports) + policy("a", spec, target))
+    assert status(it, "a")[1] == "; ".join(filter(None, ("the policy applies", told)))
+
+
+def test_of_a_policy_that_closes_its_listeners_nothing_is_told_to_have_no_effect() -> None:
+    spec = f"{OF_REQUESTS}, headers: {{earlyRequestHeaders: {{remove: [Host]}}}}"
+    given = GIVEN + gateway("gw", listener("raw", 90, "TCP"))
+    assert "no effect" not in status(world(given + policy("a", spec, part("raw"))), "a")[1]
+
+
 def test_http3_is_served_on_a_port_whose_policy_asks_for_it() -> None:
     at = nodes.ListenerKey(DEFAULT_FLEET, "ingress_https")
     it = world(GIVEN + TWO)
@@ -546,6 +579,7 @@ def test_http3_is_served_on_a_port_whose_policy_asks_for_it() -> None:
     assert not answers_.can_speak_http3
 
 
+UNSECURED = "has no effect: HTTP/3 is not served at its listeners, only at HTTPS listeners"
 UNNAMED = "has no effect on port 443 for hosts that neither a listener nor a route names"
 PROXIED = "has no effect: connections of its ports begin with the PROXY protocol"
 UNCHECKED = (
@@ -564,7 +598,7 @@ EVERY_PORT = configuration("envoy: {listener: {useProxyProtocol: true}}")
         (TWO, "enableProxyProtocol: true", PROXIED),
         (TWO + EVERY_PORT, "", PROXIED),
         (TWO + EVERY_PORT, "enableProxyProtocol: false", ""),
-        (PLAIN + route("r"), "proxyProtocol: {}", ""),
+        (PLAIN + route("r"), "proxyProtocol: {}", UNSECURED),
         (TWO, "tls: {maxVersion: '1.2'}", "has no effect: it needs TLS 1.3"),
         (TWO + OLD, "", "has no effect: it needs TLS 1.3"),
         (TWO + OLD, "tls: {maxVersion: '1.3'}", ""),
