@@ -21,6 +21,8 @@ from typing import ClassVar
 import click
 from click.shell_completion import CompletionItem
 
+from contour.cli.texts import Text
+
 COMMANDS = {
     "demo": "Serves example manifests with example backends on this machine.",
     "run": "Serves manifests on this machine with a local Envoy, and follows their changes.",
@@ -88,20 +90,6 @@ def _ending_at_once() -> Generator[None]:
 
 def _end_at_once(_: int, __: FrameType | None) -> None:
     os._exit(INTERRUPTED)
-
-
-class Text(click.ParamType[str]):
-    """A text that can be printed and sent: UTF-8, which names of files need not be."""
-
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The same text."""
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            self.fail("it is not UTF-8", param, ctx)
-        return value
 
 
 def _with_texts(command: click.Command) -> click.Command:

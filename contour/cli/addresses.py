@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 import click
 
+from contour.cli.texts import Text
+
 
 class Site(NamedTuple):
     """A host, an IPv6 address without brackets, and a TCP port."""
@@ -24,20 +26,18 @@ def _bare(host: str) -> str:
     return host.removeprefix("[").removesuffix("]")
 
 
-class _Address(click.ParamType[str]):
-    name = "text"
-
+class _Address(Text):
     def __init__(self, refusal: Callable[[str], str | None]) -> None:
         self._refusal = refusal
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The same text, without the brackets of an IPv6 address. A shell that completes a command
-        only needs its options, so nothing is imported to check them."""
-        if ctx is not None and ctx.resilient_parsing:
-            return value
-        if why := self._refusal(_bare(value)):
-            self.fail(f"{value!r} {why}", param, ctx)
-        return _bare(value)
+        """The text without the brackets of an IPv6 address."""
+        return _bare(super().convert(value, param, ctx))
+
+    def refusal(self, text: str) -> str:
+        """Why the text is no such address; empty if it is one."""
+        why = self._refusal(_bare(text))
+        return f"{text!r} {why}" if why else ""
 
 
 def _no_ip(text: str) -> str | None:

@@ -5,13 +5,11 @@ A name that the API server would refuse can be that of no object, so it is refus
 
 import re
 
-import click
+from contour.cli.texts import Text
 
 
-class Name(click.ParamType[str]):
+class Name(Text):
     """A text that matches a pattern as a whole; `described` says which texts do."""
-
-    name = "text"
 
     def __init__(self, pattern: str, described: str) -> None:
         self._pattern, self._described = pattern, described
@@ -20,12 +18,6 @@ class Name(click.ParamType[str]):
     def or_empty(self) -> "Name":
         """The same for an option whose empty value means its default."""
         return Name(f"({self._pattern})?", self._described)
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The same text."""
-        if why := self.refusal(value):
-            self.fail(why, param, ctx)
-        return value
 
     def refusal(self, text: str) -> str:
         """Why the text is no such name; empty if it is one."""

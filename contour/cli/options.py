@@ -10,6 +10,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from contour.cli.names import NAMESPACE
+from contour.cli.texts import Text
 
 C = TypeVar("C", bound=Callable[..., object])
 
@@ -23,19 +24,19 @@ LENIENT = (
 _URL = re.compile(r"https?://", re.IGNORECASE)
 
 
-class ManifestPath(click.ParamType[str]):
+class ManifestPath(Text):
     """The path of manifests, which is not empty: `Path("")` is the current folder, which nobody
     means by a variable that is not set."""
 
     name = "path"
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The same text."""
-        if not value:
-            self.fail("it is empty; write . for the current folder", param, ctx)
-        if _URL.match(value):
-            self.fail(f"{value} is a URL: fetch it, and read standard input with -", param, ctx)
-        return value
+    def refusal(self, text: str) -> str:
+        """Why the text is no path of manifests; empty if it is one."""
+        if not text:
+            return "it is empty; write . for the current folder"
+        if _URL.match(text):
+            return f"{text} is a URL: fetch it, and read standard input with -"
+        return ""
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -83,18 +84,15 @@ def manifests(without: str) -> Callable[[C], C]:
     return added
 
 
-class ControllerName(click.ParamType[str]):
+class ControllerName(Text):
     """The name of a controller, as GatewayClasses have it; an empty one is that of none."""
 
-    name = "text"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The same text."""
+    def refusal(self, text: str) -> str:
+        """Why no controller has this name; empty if one may."""
         from dag.configuration import sites
 
-        if value and (why := sites.controller_refusal(value)):
-            self.fail(f"{value!r} {why}", param, ctx)
-        return value
+        why = sites.controller_refusal(text) if text else ""
+        return f"{text!r} {why}" if why else ""
 
 
 def controller_name(command: C) -> C:

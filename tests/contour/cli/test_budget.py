@@ -24,8 +24,9 @@ USED = {
 """By http.client."""
 
 TABS = [
-    "", "ser", "run --", "run --state-dir ", "serve --contour", "status -o ", "translate --to r",
-    "bootstrap --fl", "manifests --", "certgen --", "envoy ", "envoy shutdown --", "completion ",
+    "", "ser", "run --", "run --state-dir ", "run --controller-name a.com/b --", "serve --contour",
+    "status -o ", "translate --to r", "bootstrap --fl", "manifests --", "certgen --", "envoy ",
+    "envoy shutdown --", "completion ",
 ]  # fmt: skip
 
 _CALL = """
