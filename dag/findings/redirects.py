@@ -1,4 +1,4 @@
-"""Redirects that lead clients on without an end: in a circle, or to ever longer paths.
+"""Redirects that lead clients on without end: in a circle, or to ever longer paths.
 
 For each route that redirects, a request is made up and followed as a client follows it. Routes on
 which more than the path and the method decide are not followed, nor redirects that set a cookie:
@@ -43,7 +43,7 @@ def check(engine: Engine) -> Steps:
 
 
 def _told(route: nodes.Route, circle: list[str]) -> Finding:
-    text = f"the redirect of {shown(route.match)} leads clients on without an end"
+    text = f"the redirect of {shown(route.match)} leads clients on without end"
     way = " to ".join(circle[:3]) + (" …" if len(circle) > 3 else "")
     return Finding(Code.RedirectLoop, route.origin, "", f"{text}: {way}")
 
@@ -78,17 +78,23 @@ class _Step(NamedTuple):
 def _circle(
     engine: Engine, fleet: str, route: nodes.Route, requests: Iterator[Request]
 ) -> list[str]:
-    """The URLs of redirects without an end, with this route among them; empty if they end."""
+    """The URLs of redirects without end, with this route among them; empty if they end."""
     for request in requests:
         steps = list(_followed(engine, fleet, request))
-        first = steps.index(steps[-1]) if steps else 0
-        if first >= len(steps) - 1:
-            if len(steps) <= _MOST:
-                continue
-            first -= 2
-        if any(it.route == route for it in steps[first:]):
-            return [it.url for it in steps[first:]]
+        endless = _endless(steps)
+        if any(it.route == route for it in endless):
+            return [it.url for it in endless]
+        if steps and steps[0].route == route:
+            break  # other requests that it takes are redirected alike
     return []
+
+
+def _endless(steps: list[_Step]) -> list[_Step]:
+    """A circle, or the last redirects of too many; empty if they end."""
+    if len(steps) > _MOST:
+        return steps[-3:]
+    first = steps.index(steps[-1]) if steps else 0
+    return steps[first:] if first < len(steps) - 1 else []
 
 
 def _followed(engine: Engine, fleet: str, request: Request) -> Iterator[_Step]:
