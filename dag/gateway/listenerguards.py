@@ -88,9 +88,8 @@ def _holding(view: View, route: nodes.Route, guard: Guard | None) -> Guard | Non
 def problems_of(view: View, ref: ObjectRef, parent: Parent, rules: Rules) -> Iterator[Problem]:
     """The rules of a route that their policies close at listeners of a parent, because a filter has
     the same guard and only one is possible; and those for calls that it refuses or delays."""
-    owners = {it.holder: None for it in parent.sections}
-    served = (it for holder in owners for it in view.ask(servedlisteners.served, holder))
-    guards = {of_listener(view, it) for it in served if it.section in parent.sections}
+    owners = {view.ask(servedlisteners.owner, it.host) for it in parent.points}
+    guards = {of_listener(view, it) for it in owners if it and it.section in parent.sections}
     found = {
         problem
         for route in rules.routes
