@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from crds.gateway.gateway import ListenerNamespaces, RouteNamespaces
 from crds.gateway.selector import LabelSelector
 from crds.meta import NamespacedName
+from crds.namespace import Namespace
 from crds.records import replace
 from dag import tables
-from dag.engine.view import View, query
+from dag.engine.view import Index, View, query
 from dag.values import selectors
 from dag.values.selectors import Labels
 
@@ -65,8 +66,18 @@ def may_select(selector: LabelSelector, namespace: str) -> bool:
 @query
 def is_unknown(view: View, namespace: str) -> bool:
     """Whether a namespace of a cluster has not been read."""
-    is_missing = view.read(tables.NAMESPACES, NamespacedName("", namespace)) is None
+    is_missing = view.count(READ, namespace) == 0
     return is_missing and view.read(tables.LOOPBACK_REFUSED, ()) is not None
+
+
+def _by_name(key: NamespacedName, _: Namespace) -> Iterator[tuple[str, None]]:
+    yield key.name, None
+
+
+READ: Index[str, None] = Index("namespaces that were read", tables.NAMESPACES, _by_name)
+"""For who asks only whether a Namespace is there: its labels do not wake them."""
+
+INDEXES = (READ,)
 
 
 def refusals(selector: LabelSelector | None) -> Iterator[str]:

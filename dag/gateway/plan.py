@@ -18,6 +18,7 @@ from dag.gateway import (
     listenerclients,
     listenersets,
     listenersetstatus,
+    namespaces,
     policies,
     policystatus,
     precedence,
@@ -47,6 +48,7 @@ from dag.references import grants
 
 INDEXES = (
     *grants.INDEXES,
+    *namespaces.INDEXES,
     *selection.INDEXES,
     *listenersets.INDEXES,
     *conflicts.INDEXES,

@@ -21,6 +21,7 @@ from tests.dag.gateway.manifests import (
     host,
     http,
     listener_set,
+    namespace,
     on,
     policy,
     route,
@@ -47,6 +48,7 @@ def crowd(size: int) -> Engine:
     few += route("there", _TO_THERE, hosts=("there.com",))
     few += backend("there", _THERE) + backend("spare", _THERE)
     known = xbackend("far", _FAR) + pairs.trust_bundle("known") + trusting + few
+    known += namespace("default")
     names = configuration("enableExternalNameService: true")
     it = world(gateway_class() + open_ + names + service("s1") + service("s2") + known + whole)
     template = yaml.load(route("r"), yaml.CSafeLoader)
@@ -137,6 +139,7 @@ CHANGES: dict[str, Callable[[Engine], None]] = {
     "the GatewayClass gets a label": lambda it: apply(
         it, gateway_class().replace("name: contour", "name: contour, labels: {a: b}")
     ),
+    "the namespace of all routes gets a label": lambda it: apply(it, namespace("default", "a: b")),
     "a Service gets a cluster IP": lambda it: _assign(it, "10.96.0.1"),
     "another cluster IP comes": lambda it: _assign(it, "10.96.0.1", "10.96.0.2"),
 }
