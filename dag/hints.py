@@ -7,6 +7,7 @@ depend on all names of its namespace: a status would change with unrelated objec
 """
 
 import difflib
+import string
 from collections.abc import Iterable, Iterator, Mapping
 
 from crds.meta import NamespacedName, ObjectRef
@@ -18,6 +19,11 @@ GIVEN: Table[tuple[()], bool] = Table("hints given")
 
 _MOST = 1000
 """The most names that are searched: in a larger namespace there is no hint."""
+
+_LONGEST = 253
+"""Characters of the longest name that an object may have."""
+_LETTERS = f"{string.ascii_lowercase}{string.digits}-."
+"""The characters of the names of objects."""
 
 
 def _name(key: NamespacedName, _: object) -> Iterator[tuple[str, str]]:
@@ -58,14 +64,28 @@ def hint(view: View, missing: ObjectRef) -> str:
 
 @query
 def _near(view: View, missing: ObjectRef) -> str:
-    """The same name in another namespace, else the most similar one in its own. A query: other
-    names do not wake the caller."""
-    if elsewhere := view.bucket(PLACES[missing.kind], missing.name):
-        return f"{min(elsewhere)}/{missing.name}"
+    """The most similar name in the namespace. A query: other names do not wake the caller.
+
+    It runs again with each name that comes or goes, for each that is missing: so only names with
+    one mistake are looked for, which takes a fraction of a millisecond.
+    """
     index = NAMES[missing.kind]
-    if view.count(index, missing.namespace) > _MOST:
+    if view.count(index, missing.namespace) > _MOST or len(missing.name) > _LONGEST:
         return ""
-    return similar(missing.name, sorted(view.bucket(index, missing.namespace)))
+    known = view.bucket(index, missing.namespace)
+    return similar(missing.name, sorted(known.intersection(_with_one_mistake(missing.name))))
+
+
+def _with_one_mistake(name: str) -> Iterator[str]:
+    """The names that differ by a character that is missing, superfluous or another one, or by two
+    neighbours in the other order."""
+    parts = [(name[:at], name[at:]) for at in range(len(name) + 1)]
+    for before, after in parts:
+        yield before + after[1:]
+        yield before + after[1:2] + after[:1] + after[2:]
+        for letter in _LETTERS:
+            yield before + letter + after
+            yield before + letter + after[1:]
 
 
 def similar(written: str, known: Iterable[str]) -> str:

@@ -98,6 +98,21 @@ def test_what_is_not_found_names_what_may_be_meant(name: str) -> None:
     assert fault in told(text, gives_hints=False)
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        *(("car", "cart"), ("caart", "cart"), ("card", "cart"), ("crat", "cart")),
+        *(("crta", ""), ("x" * 254, "")),
+    ],
+)
+def test_a_name_with_one_mistake_is_recognised(written: str, meant: str) -> None:
+    manifest = SERVICES + proxy(f"routes: [{{services: [{{name: {written}, port: 80}}]}}]")
+    said = told(manifest.replace("payments, namespace: team-b", "x" * 253), gives_hints=True)
+    assert f"{written} not found" in said
+    assert ("did you mean" in said) == bool(meant)
+    assert f"(did you mean {meant}?)" in said or not meant
+
+
 def test_another_name_wakes_only_the_question_for_names() -> None:
     controller, found = Controller(rendering.Fleets().publish, gives_hints=True), store.Store()
 
