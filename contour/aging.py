@@ -35,14 +35,15 @@ class Aging:
         self._now = now
         self._known: dict[Held, Validity] = {}
         self._reported: dict[Held, Phase] = {}
-        self._due: list[tuple[datetime, Held]] = []
-        self._scheduled: set[tuple[datetime, Held]] = set()
+        self._next: dict[Held, datetime] = {}
+        self._due: list[tuple[datetime, Held]] = []  # a heap of these; some have been replaced
 
     def note(self, held: Held, found: Validity | None) -> bool:
         """Takes certificates that are in use, changed, or (None) no longer used. Returns whether
         the phase to report changed."""
         if found is None:
             self._known.pop(held, None)
+            self._next.pop(held, None)
             return self._report(held, None)
         self._known[held] = found
         return self._check(held, found, self._now())
@@ -51,11 +52,9 @@ class Aging:
         """Writes the phases that have changed by now. Returns whether there were any."""
         now, changed = self._now(), False
         while self._due and self._due[0][0] <= now:
-            moment, held = entry = heapq.heappop(self._due)
-            self._scheduled.discard(entry)
-            found = self._known.get(held)
-            if found is not None and moment in found.moments:
-                changed |= self._check(held, found, now)
+            moment, held = heapq.heappop(self._due)
+            if self._next.get(held) == moment:
+                changed |= self._check(held, self._known[held], now)
         return changed
 
     @property
@@ -67,10 +66,19 @@ class Aging:
 
     def _check(self, held: Held, found: Validity, now: datetime) -> bool:
         moment = found.changes(now)
-        if moment is not None and (moment, held) not in self._scheduled:
-            self._scheduled.add((moment, held))
-            heapq.heappush(self._due, (moment, held))
+        if moment is None:
+            self._next.pop(held, None)
+        elif self._next.get(held) != moment:
+            self._schedule(held, moment)
         return self._report(held, found.phase(now))
+
+    def _schedule(self, held: Held, moment: datetime) -> None:
+        """Moments of certificates that were replaced stay in the heap while they are the fewer."""
+        self._next[held] = moment
+        heapq.heappush(self._due, (moment, held))
+        if len(self._due) > 2 * len(self._next):
+            self._due = [(moment, held) for held, moment in self._next.items()]
+            heapq.heapify(self._due)
 
     def _report(self, held: Held, phase: Phase | None) -> bool:
         if self._reported.get(held) == phase:

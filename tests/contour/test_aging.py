@@ -79,10 +79,21 @@ def test_the_next_look_is_at_the_next_moment() -> None:
 
 def test_certificates_that_come_and_go_leave_nothing_behind() -> None:
     aging = Aging(Rows().write, Clock())
-    for _ in range(100):
-        aging.note(SECRET, Validity(BEGIN, END))
+    for number in range(100):
+        aging.note(SECRET, Validity(BEGIN, END + number * MINUTE))
         aging.note(SECRET, None)
-    assert len(aging._due) == 1
+    assert len(aging._due) <= 2
+    assert not aging._next
+
+
+def test_of_a_certificate_that_is_replaced_the_moments_of_the_last_count() -> None:
+    clock, rows = Clock(), Rows()
+    aging = Aging(rows.write, clock)
+    for number in range(100):
+        aging.note(SECRET, Validity(BEGIN, END - number * MINUTE))
+    assert len(aging._due) <= 2
+    clock.now = Validity(BEGIN, END - 99 * MINUTE).near_end
+    assert (aging.update(), rows) == (True, {SECRET: "ending"})
 
 
 def cert(name: str = "cert", days: int = 90, number: int = 0) -> str:
