@@ -6,6 +6,7 @@ what is missing. Elsewhere: who owns an object (`claims`), and when to write and
 (`schedule`).
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from contour.complaints import Complaint, ManifestSource, Subject
@@ -24,6 +25,7 @@ class Store:
         self._healed: list[ManifestSource] = []
         self._claims: dict[Subject, list[claims.Definition]] = {}
         self._waiting: dict[ManifestSource, set[meta.ObjectRef]] = {}
+        self._leaving = Counter[meta.ObjectRef]()  # in how many of these sets each is
         self._served: dict[meta.ObjectRef, claims.Served] = {}
         self._said: dict[Subject, tuple[Complaint, ...]] = {}
         self._touched: dict[Subject, None] = {}  # a set that keeps the order
@@ -53,7 +55,11 @@ class Store:
         """Removes objects that are no longer in the file, unless a broken document may still define
         them."""
         if not any(self._is_unclear(file, document) for document in self._files.get(file, ())):
-            self._touched.update(dict.fromkeys(self._waiting.pop(file, ())))
+            for subject in self._waiting.pop(file, ()):
+                self._leaving[subject] -= 1
+                if not self._leaving[subject]:
+                    del self._leaving[subject]
+                self._touched[subject] = None
 
     def fault(self, place: ManifestSource, message: str) -> None:
         """The file or folder cannot be read; its objects stay."""
@@ -136,8 +142,13 @@ class Store:
                 if not others:
                     del self._claims[item.subject]
                 if isinstance(item.subject, meta.ObjectRef) and item.subject in self._served:
-                    self._waiting.setdefault(file, set()).add(item.subject)
+                    self._leave(file, item.subject)
                 self._touched[item.subject] = None
+
+    def _leave(self, file: ManifestSource, subject: meta.ObjectRef) -> None:
+        waiting = self._waiting.setdefault(file, set())
+        self._leaving[subject] += subject not in waiting
+        waiting.add(subject)
 
     def _claim(self, file: ManifestSource, fresh: Iterable[claims.Document]) -> None:
         for document in fresh:
@@ -176,7 +187,7 @@ class Store:
         return Event(after.kind, subject.key, after.object)
 
     def _is_waiting(self, subject: meta.ObjectRef) -> bool:
-        return any(subject in left for left in self._waiting.values())
+        return subject in self._leaving
 
     def _complaints(
         self, subject: Subject, claimed: list[claims.Definition]

@@ -1,5 +1,7 @@
 """Which document owns an object, what breaks without harm, and what is said once."""
 
+from time import process_time
+
 import pytest
 
 from contour.complaints import Complaint, ManifestSource
@@ -111,6 +113,37 @@ def test_an_object_that_moves_to_another_file_is_never_gone() -> None:
     assert desk.save(B, proxy("x")).is_empty
     assert desk.release(A).is_empty
     assert desk.told.fqdns == {"x": "example.com"}
+
+
+def test_an_object_that_two_files_had_is_gone_when_both_are_released() -> None:
+    desk = Desk()
+    desk.write(A, proxy("x"))
+    desk.save(B, proxy("x"))
+    desk.save(A)
+    desk.save(A, proxy("x"))
+    desk.save(A)
+    desk.save(B)
+    assert desk.release(A).is_empty
+    assert [it.object for it in desk.release(B).events] == [None]
+
+
+def test_thousands_of_files_can_go_at_once() -> None:
+    desk, files = Desk(), [ManifestSource(f"{number}.yaml") for number in range(12_000)]
+    for number, file in enumerate(files):
+        desk.store.write(file, documents.texts(_config_map(number)))
+    desk.store.batch()
+    begun = process_time()
+    for file in files:
+        desk.store.write(file, ())
+    assert desk.store.batch().is_empty
+    for file in files:
+        desk.store.release(file)
+    assert len(desk.store.batch().events) == len(files)
+    assert process_time() - begun < 2
+
+
+def _config_map(number: int) -> bytes:
+    return f"{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{number}}}}}".encode()
 
 
 def test_a_broken_document_keeps_the_last_good_version_of_its_object() -> None:
