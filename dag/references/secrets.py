@@ -5,6 +5,8 @@ pair is checked here. Upstream Contour never compares the two. Whether the last 
 broken Secret stays in use is decided by the provider, which keeps history.
 """
 
+from typing import TYPE_CHECKING
+
 from crds import secret as secret_
 from crds.meta import NamespacedName, ObjectRef
 from dag import hints, nodes, tables
@@ -12,8 +14,13 @@ from dag.engine.view import View, query
 from dag.problems import Problem, referents
 from dag.references import parsing
 
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
 MAX_PEM = 256 * 1024
 """Bytes of a chain or key; parsing more is an attack (CVE-2024-12401)."""
+_MAX_RSA = 16384
+"""Bits of an RSA key; Envoy takes no larger ones."""
 _CURVES = ("secp256r1", "secp384r1", "secp521r1")
 """The curves of keys that Envoy takes: P-256, P-384 and P-521."""
 
@@ -79,14 +86,14 @@ def _pair(chain: bytes, key: bytes) -> nodes.Secret | str:
         leaf_key = certificates[0].public_key()
     except Exception:  # of many types, depending on what is broken
         return "has a certificate (tls.crt) that does not parse"
-    try:
-        private = load_pem_private_key(key, password=None)
+    try:  # the primes of an RSA key are not tested, which takes seconds for a large one
+        private = load_pem_private_key(key, password=None, unsafe_skip_rsa_key_validation=True)
     except Exception:  # of many types, depending on what is broken
         return "has a private key (tls.key) that does not parse"
     if not isinstance(private, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
         return "has a private key that is neither RSA nor ECDSA"
-    if isinstance(private, rsa.RSAPrivateKey) and private.key_size < 2048:
-        return f"has an RSA key of {private.key_size} bits, fewer than 2048"
+    if isinstance(private, rsa.RSAPrivateKey) and (fault := _fault_of_rsa(private)):
+        return fault
     if isinstance(private, ec.EllipticCurvePrivateKey) and private.curve.name not in _CURVES:
         return f"has an ECDSA key of the curve {private.curve.name}, not P-256, P-384 or P-521"
     spki = PublicFormat.SubjectPublicKeyInfo
@@ -95,3 +102,21 @@ def _pair(chain: bytes, key: bytes) -> nodes.Secret | str:
     ):
         return "has a certificate and a private key that do not belong together"
     return nodes.Secret(chain, key)
+
+
+def _fault_of_rsa(private: "RSAPrivateKey") -> str:
+    """Why an RSA key cannot be used; empty if it can."""
+    if private.key_size < 2048:
+        return f"has an RSA key of {private.key_size} bits, fewer than 2048"
+    if private.key_size > _MAX_RSA:
+        return f"has an RSA key of {private.key_size} bits, more than {_MAX_RSA}"
+    found = private.private_numbers()
+    p, q, d, public = found.p, found.q, found.d, found.public_numbers
+    is_consistent = (
+        min(p, q) > 1
+        and p * q == public.n
+        and all(public.e * d % (prime - 1) == 1 for prime in (p, q))
+        and (found.dmp1, found.dmq1) == (d % (p - 1), d % (q - 1))
+        and found.iqmp * q % p == 1
+    )
+    return "" if is_consistent else "has a private key (tls.key) whose numbers do not fit together"
