@@ -50,10 +50,13 @@ def _asking(host: str, found: nodes.Claim) -> Iterator[tuple[str, None]]:
         yield host, None
 
 
-ASKING: tuple[Index[str, None], ...] = (
-    Index("hosts of HTTPProxies that lack their TLS", httpproxy_claims.claim, _asking),
-    Index("hosts of Ingresses that lack their TLS", ingress_claims.claim, _asking),
+PROXIED_ASKING: Index[str, None] = Index(
+    "hosts of HTTPProxies that lack their TLS", httpproxy_claims.claim, _asking
 )
+INGRESSED_ASKING: Index[str, None] = Index(
+    "hosts of Ingresses that lack their TLS", ingress_claims.claim, _asking
+)
+ASKING = (PROXIED_ASKING, INGRESSED_ASKING)
 """The hosts that ask for TLS and get none by the same API."""
 
 

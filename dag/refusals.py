@@ -219,7 +219,8 @@ def _uncertified(view: View, holder: ObjectRef) -> dict[str, Problem]:
     """Why listeners of a Gateway or ListenerSet lack a certificate, by their names: Envoy refuses
     it."""
     found: dict[str, Problem] = {}
-    for index, state in enumerate(view.ask(listeners.states, holder)):
+    states = view.ask(listeners.states, holder)
+    for index, state in enumerate(states):
         at = Place(holder).at("listeners", index).at("tls")
         for it in uses.of_listener(state):
             if words := view.read(REFUSALS, it):
