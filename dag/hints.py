@@ -64,11 +64,14 @@ def hint(view: View, missing: ObjectRef) -> str:
 
 @query
 def _near(view: View, missing: ObjectRef) -> str:
-    """The most similar name in the namespace. A query: other names do not wake the caller.
+    """The same name in another namespace, else the most similar one in its own. A query: other
+    names do not wake the caller.
 
     It runs again with each name that comes or goes, for each that is missing: so only names with
     one mistake are looked for, which takes a fraction of a millisecond.
     """
+    if elsewhere := view.bucket(PLACES[missing.kind], missing.name):
+        return f"{min(elsewhere)}/{missing.name}"
     index = NAMES[missing.kind]
     if view.count(index, missing.namespace) > _MOST or len(missing.name) > _LONGEST:
         return ""

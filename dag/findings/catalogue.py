@@ -296,7 +296,8 @@ REMEDIES: Mapping[str, str] = {
     Own.NotProvisioned: "See the message for what could not be made.",
     Own.OldRelease: "Upgrade the Envoys that the message names.",
     Own.Progressing: "Wait until the rollout is complete.",
-    Own.Refused: "Correct the object as Envoy's words in the message say.",
+    Own.Refused: "Correct the object, or the Secret or bundle that the message names, as Envoy's "
+    "words in the message say.",
     Own.SeveralConfigurations: "Keep one ContourConfiguration.",
     Own.TooManyProblems: "Correct the problems that are shown; the rest follows.",
     Own.TooManyRoutes: "Split the host, or include fewer HTTPProxies.",
