@@ -20,7 +20,7 @@ COPY crds crds
 COPY dag dag
 COPY kube kube
 COPY provisioning provisioning
-COPY showing showing
+COPY observability observability
 COPY contour contour
 COPY operator operator
 RUN /opt/contour/bin/pip install --no-compile --no-deps --no-build-isolation . \

@@ -24,7 +24,7 @@ from contour.pages.listeners import Pages
 from contour.pages.settings import Purpose
 from contour.shedding import Shedding
 from contour.xds.server import Server
-from showing import exposition
+from observability import exposition
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ from dag.fleetnames import DEFAULT_FLEET
 from dag.nodes import Endpoint, Listener
 from dag.ports import HostPorts
 from dag.references import redisaccess
-from showing import signals, writing
+from observability import signals, writing
 
 XDS_SOCKET = "xds.sock"
 REVISIONS = "revisions.sqlite"

@@ -49,8 +49,8 @@ from kube import election
 from kube.client import Client
 from kube.credentials import Access
 from kube.lease import KUBERNETES, Timing
+from observability import signals
 from provisioning import identities
-from showing import signals
 
 log = logging.getLogger(__name__)
 

@@ -16,7 +16,17 @@ from pathlib import Path, PurePosixPath
 from google.protobuf.compiler import plugin_pb2
 from google.protobuf.descriptor import FileDescriptor
 
-READERS = ("contour", "dag", "crds", "kube", "provisioning", "showing", "operator", "hack", "tests")
+READERS = (
+    "contour",
+    "dag",
+    "crds",
+    "kube",
+    "provisioning",
+    "observability",
+    "operator",
+    "hack",
+    "tests",
+)
 """The folders whose imports count."""
 _ROOTS = ("cel", "envoy", "xds", "udpa", "validate", "google")
 _TYPED = "google.protobuf."

@@ -332,7 +332,7 @@ def _write(path: str, settings: "bootstraps.Settings", custom: Path | None) -> N
         return
     from contour.cli import custombootstrap
     from contour.host import errors
-    from showing import failures
+    from observability import failures
 
     with failures.fatal(errors.Error):
         text = custombootstrap.text(settings, custom)

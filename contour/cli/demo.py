@@ -37,7 +37,7 @@ def demo(
         from contour.cli.run import log_to_stderr
         from contour.demo import showing
         from contour.host import ports, state
-        from showing import failures, signals
+        from observability import failures, signals
 
     log_to_stderr(verbose)
     with failures.fatal(host.Error, files.UnreadableInput):

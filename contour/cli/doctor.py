@@ -110,7 +110,7 @@ def _machine(bind: str, port_map: tuple[str, ...], state_dir: Path | None) -> li
     from contour import host, rundir
     from contour.doctor import machine
     from contour.host import ports
-    from showing import failures
+    from observability import failures
 
     with failures.fatal(host.Error):
         asked = machine.Machine(

@@ -213,7 +213,7 @@ def _file(path: Path | None, place: "installation.Place") -> str:
         return ""
     from contour.configfile import source
     from crds.meta import NamespacedName
-    from showing import failures
+    from observability import failures
 
     with failures.fatal(source.UnusableFileError, OSError):
         name = NamespacedName(place.namespace, place.named("contour"))

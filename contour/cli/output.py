@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from showing import printable
+from observability import printable
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType

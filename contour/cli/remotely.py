@@ -15,7 +15,7 @@ from kube import access
 from kube.client import Client
 from kube.credentials import AccessError
 from kube.errors import RequestError
-from showing import failures
+from observability import failures
 
 T = TypeVar("T")
 

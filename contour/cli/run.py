@@ -121,7 +121,7 @@ def run(
         from contour.cli import custombootstrap
         from contour.configfile.source import UnusableFileError, on_this_machine
         from contour.host import ports, state
-        from showing import failures, signals
+        from observability import failures, signals
 
     log_to_stderr(verbose)
     with failures.fatal(host.Error, files.UnreadableInput, UnusableFileError):
@@ -159,7 +159,7 @@ def _manifests(named: tuple[str, ...], source: "Source | None") -> tuple[Path, .
     return (*map(Path, named), *of_file)
 
 
-OURS = ("contour", "crds", "dag", "kube", "provisioning", "showing")
+OURS = ("contour", "crds", "dag", "kube", "provisioning", "observability")
 """The packages whose messages of level debug `--verbose` shows."""
 
 
@@ -167,7 +167,7 @@ def log_to_stderr(verbose: bool) -> None:
     """Logs one line for each message, for people; of libraries, only warnings and errors."""
     import logging
 
-    from showing import writing
+    from observability import writing
 
     logging.basicConfig(
         level=logging.INFO, format="%(levelname)s %(message)s", stream=writing.standard_error()

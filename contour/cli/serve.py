@@ -11,7 +11,7 @@ from contour.cli.numbers import COUNT
 from provisioning import names
 
 if TYPE_CHECKING:
-    from showing import logs
+    from observability import logs
 
 
 class Seconds(click.ParamType[float]):
@@ -226,7 +226,7 @@ def serve(log_format: "logs.Format", log_level: str, **flags: Any) -> None:
         from contour.configfile.source import UnusableFileError
         from kube import errors
         from kube.credentials import AccessError
-        from showing import failures, logs, signals
+        from observability import failures, logs, signals
 
     logs.configure(log_format, log_level)
     with failures.fatal(AccessError, errors.RequestError, OSError, UnusableFileError):

@@ -19,7 +19,7 @@ from contour.files import listing
 from crds.contourconfiguration import ContourConfiguration
 from crds.kinds import CONTOUR, KINDS
 from crds.meta import NamespacedName, ObjectRef
-from showing import logs
+from observability import logs
 
 _INTERVAL = 0.5
 """Seconds between two checks of the file."""

@@ -1,7 +1,7 @@
 """Writes lines for people to standard error, whether it is a terminal, a pipe or a full disk.
 
 What cannot be written is lost, and nothing else happens: to serve is more important than to tell.
-The stream of `showing.writing` does not wait for a reader either.
+The stream of `observability.writing` does not wait for a reader either.
 """
 
 import os

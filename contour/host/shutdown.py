@@ -16,7 +16,7 @@ from aiohttp import web
 
 from contour.host import finishing
 from contour.host.administration import Administration
-from showing import requests
+from observability import requests
 
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from contour.pages import certificates, rebinding
 from contour.pages.settings import ListenAddress, Purpose, Sites
-from showing.connections import Limits, Server
+from observability.connections import Limits, Server
 
 log = logging.getLogger(__name__)
 

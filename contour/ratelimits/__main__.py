@@ -25,8 +25,8 @@ from contour.ratelimits.counting import Counters, Memory
 from contour.ratelimits.limits import Domains
 from contour.ratelimits.service import Service
 from contour.ratelimits.settings import Settings
+from observability import signals, writing
 from provisioning.identities import CONTROL_PLANE, RATE_LIMIT_CLIENT
-from showing import signals, writing
 
 _BACKLOG = 1024
 """Connections that may wait to be accepted: an Envoy opens one for each call under way."""

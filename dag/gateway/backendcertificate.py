@@ -28,7 +28,7 @@ def secret(view: View, gateway: NamespacedName) -> NamespacedName | None:
     return it if isinstance(it, NamespacedName) else None
 
 
-def showing(view: View, cluster: nodes.Cluster, gateway: NamespacedName) -> nodes.Cluster:
+def with_certificate(view: View, cluster: nodes.Cluster, gateway: NamespacedName) -> nodes.Cluster:
     """A cluster with the certificate of a Gateway.
 
     The cluster is unchanged if it has a certificate of its own, or if one of its backends has no

@@ -41,7 +41,7 @@ def authorization(
     """External authorization, with the certificate of a Gateway for the server."""
     if not isinstance(asked.cluster, nodes.Cluster):
         return asked
-    cluster = backendcertificate.showing(view, asked.cluster, gateway)
+    cluster = backendcertificate.with_certificate(view, asked.cluster, gateway)
     return asked if cluster is asked.cluster else replace(asked, cluster=cluster)
 
 
@@ -50,7 +50,7 @@ def completed_stream(view: View, stream: nodes.Stream, owner: ServedListener) ->
     if not any(it.cluster is not None and it.cluster.tls is not None for it in stream.shares):
         return stream
     shares = (
-        it._replace(cluster=backendcertificate.showing(view, it.cluster, owner.gateway))
+        it._replace(cluster=backendcertificate.with_certificate(view, it.cluster, owner.gateway))
         if it.cluster is not None
         else it
         for it in stream.shares
@@ -69,13 +69,13 @@ def _clusters(forward: nodes.Forward) -> Iterator[nodes.Cluster]:
 
 def _showing(view: View, forward: nodes.Forward, gateway: NamespacedName) -> nodes.Forward:
     backends = (
-        replace(it, cluster=backendcertificate.showing(view, it.cluster, gateway))
+        replace(it, cluster=backendcertificate.with_certificate(view, it.cluster, gateway))
         if it.cluster is not None
         else it
         for it in forward.backends
     )
     mirrors = (
-        it._replace(cluster=backendcertificate.showing(view, it.cluster, gateway))
+        it._replace(cluster=backendcertificate.with_certificate(view, it.cluster, gateway))
         for it in forward.mirrors
     )
     return replace(forward, backends=tuple(backends), mirrors=tuple(mirrors))

@@ -13,8 +13,8 @@ from kube import access, errors, pod
 from kube.credentials import AccessError
 from kube.election import Place
 from kube.lease import Timing
+from observability import failures, logs, signals
 from provisioning import names
-from showing import failures, logs, signals
 
 LEASE = "contour-operator"
 

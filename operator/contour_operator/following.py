@@ -18,8 +18,8 @@ from contour_operator import configurations
 from contour_operator.definition import Definition
 from kube import backoff
 from kube.credentials import Access
+from observability.signals import StopSignals
 from provisioning.keeping.ownership import Owner
-from showing.signals import StopSignals
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from aiohttp import web
 
-from showing.connections import Limits, Server
-from showing.exposition import Page
+from observability.connections import Limits, Server
+from observability.exposition import Page
 
 _METHODS = ("GET", "HEAD")
 

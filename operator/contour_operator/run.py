@@ -24,10 +24,10 @@ from kube.client import Client
 from kube.credentials import Access
 from kube.lease import KUBERNETES, Timing
 from kube.workqueue import BATCH, WorkQueue
+from observability import exposition
+from observability.signals import StopSignals
 from provisioning import names
 from provisioning.keeping.ownership import Owner
-from showing import exposition
-from showing.signals import StopSignals
 
 log = logging.getLogger(__name__)
 

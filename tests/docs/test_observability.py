@@ -6,7 +6,7 @@ from pathlib import Path
 from contour.controller import Controller
 from contour.metrics import certificates, cluster, envoyconfigs, fleets, graph, httpproxies
 from contour_operator import metrics
-from showing import exposition
+from observability import exposition
 from tests.contour.test_controller import Published
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "observability.md"

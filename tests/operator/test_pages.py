@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 
 from contour_operator import pages
-from showing.connections import Limits
+from observability.connections import Limits
 from tests.testbed.patience import PATIENCE
 from tests.testbed.ports import free_port
 

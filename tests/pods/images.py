@@ -21,7 +21,7 @@ from tests import cache
 from tests.cluster import assets
 
 _SOURCES = (
-    *("contour", "crds", "dag", "kube", "provisioning", "showing", "operator"),
+    *("contour", "crds", "dag", "kube", "provisioning", "observability", "operator"),
     *("docs/man", "pyproject.toml", "README.md", "LICENSE"),
 )
 _KEPT = 8

@@ -15,7 +15,7 @@ PACKAGES = (
     "contour",
     "kube",
     "provisioning",
-    "showing",
+    "observability",
     "operator/contour_operator",
 )
 FORBIDDEN_WORDS = (

@@ -156,7 +156,7 @@ def test_it_imports_nothing_of_the_control_plane() -> None:
     found = subprocess.run(
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    ours = ("contour", "crds", "dag", "kube", "provisioning", "showing")
+    ours = ("contour", "crds", "dag", "kube", "provisioning", "observability")
     loaded = {it for it in found.stdout.split() if it.split(".")[0] in ours}
     rest = {it for it in loaded if not it.startswith("contour.extension")}
     assert rest == {"contour", "contour.hooks", "contour.hooks.wire"}

@@ -2,7 +2,7 @@
 
 from prometheus_client import generate_latest, parser
 
-from showing import exposition
+from observability import exposition
 
 Values = dict[tuple[str, ...], float]
 

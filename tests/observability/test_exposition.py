@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from contour.pages.listeners import Listeners
 from contour.pages.settings import ListenAddress, Sites
-from showing import exposition
+from observability import exposition
 from tests.contour.metrics import scraped
 from tests.testbed.ports import free_port
 

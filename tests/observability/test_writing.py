@@ -10,8 +10,8 @@ from time import monotonic
 
 import pytest
 
-from showing import writing
-from showing.writing import Unwaiting
+from observability import writing
+from observability.writing import Unwaiting
 from tests.testbed.patience import PATIENCE
 from tests.testbed.processes import wait
 
@@ -19,8 +19,8 @@ PIPE_SIZE = 4096  # bytes
 LINE = "line {:4}\n"
 _PROGRAM = """
 import asyncio, logging
-from showing import logs
-from showing.signals import StopSignals, run
+from observability import logs
+from observability.signals import StopSignals, run
 
 async def main():
     stopped = StopSignals().stopped

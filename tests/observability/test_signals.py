@@ -8,11 +8,11 @@ import sys
 
 import pytest
 
-from showing.signals import Stopped, StopSignals
+from observability.signals import Stopped, StopSignals
 
 _PROGRAM = """
 import asyncio
-from showing.signals import StopSignals, run
+from observability.signals import StopSignals, run
 
 async def main():
     stopped = StopSignals().stopped

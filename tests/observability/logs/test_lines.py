@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from crds.meta import NamespacedName, ObjectRef
-from showing import logs
-from showing.logs import lines, repeats
+from observability import logs
+from observability.logs import lines, repeats
 
 FORMATS = [lines.Json(), lines.Text()]
 

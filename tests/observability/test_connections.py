@@ -8,7 +8,7 @@ from aiohttp import web
 
 from contour.pages.listeners import Listeners
 from contour.pages.settings import ListenAddress, Sites
-from showing.connections import Limits
+from observability.connections import Limits
 from tests.testbed.patience import PATIENCE
 
 REQUEST = b"GET /%b HTTP/1.1\r\nHost: localhost\r\n\r\n"

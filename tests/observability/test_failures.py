@@ -2,7 +2,7 @@
 
 import pytest
 
-from showing import failures
+from observability import failures
 
 
 def test_errors_in_groups_of_groups_are_told_one_by_one(

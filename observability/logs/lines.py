@@ -12,7 +12,7 @@ from typing import TypeGuard
 
 import orjson
 
-from showing import printable
+from observability import printable
 
 LONGEST = 16 * 1024  # characters of one value; the rest says nothing that this does not
 

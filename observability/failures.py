@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import click
 
-from showing import printable
+from observability import printable
 
 
 @contextmanager

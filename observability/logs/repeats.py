@@ -9,7 +9,7 @@ import logging
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from showing.logs import lines
+from observability.logs import lines
 
 BURST = 5
 WINDOW = 10.0  # seconds

@@ -9,8 +9,8 @@ import logging
 from functools import partial
 from typing import Literal, TextIO
 
-from showing import writing
-from showing.logs import lines, repeats
+from observability import writing
+from observability.logs import lines, repeats
 
 Format = Literal["text", "json"]
 

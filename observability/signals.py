@@ -9,7 +9,7 @@ import sys
 from collections.abc import Coroutine
 from typing import Any
 
-from showing import writing
+from observability import writing
 
 INTERRUPTED = 130
 """The exit code of a process that a second signal ended: 128 and the number of SIGINT."""

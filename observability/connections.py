@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from showing import requests
+from observability import requests
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
