@@ -356,6 +356,8 @@ def _unprogrammed(
         unserved = tuple(replace(it, type=_PROGRAMMED) for it in told)
         condition = conditions.condition(_PROGRAMMED, unserved, "")
         return replace(found, conditions=_with(found.conditions, condition))
+    if any(it.type == ConditionType.Accepted and it.status == "False" for it in found.conditions):
+        return found  # it says why nothing of it is served
     alarmed = anykind.joined(statuses.PolicyStatus((found,)), told)
     assert isinstance(alarmed, statuses.PolicyStatus)
     return alarmed.ancestors[0]
