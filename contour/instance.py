@@ -50,7 +50,7 @@ routes for a moment."""
 _LEVELS = {"error": logging.ERROR, "warning": logging.WARNING}
 
 
-def _nobody(_: FleetReports) -> None:
+def _nobody(_: FleetReports, is_there: bool) -> None:
     """Ignores what the Envoys of a fleet report."""
 
 
@@ -69,8 +69,8 @@ class Instance:
     server: Server
     tell: Notify | None = None
     """Is called with the objects whose status may have to change."""
-    on_fleet_reports: Callable[[FleetReports], None] = _nobody
-    """Is called with the reports of each new fleet."""
+    on_fleet_reports: Callable[[FleetReports, bool], None] = _nobody
+    """Is called with the reports of a fleet when they are created (True) and removed (False)."""
     on_fleets_changed: OnFleetsChanged | None = None
     """Is called when the wanted fleets have changed."""
     on_node_reports: Callable[[NodeReports, bool], None] = _silence
@@ -90,15 +90,19 @@ class Instance:
     key_sets: Keeper = field(init=False)
     asker: Asker = field(init=False)
     """Asks extensions; `begin` it before any Envoy is served, and `run` it."""
+    fleet_reports: dict[str, FleetReports] = field(default_factory=dict)
+    """What the Envoys of fleets report."""
     node_reports: dict[NodeKey, NodeReports] = field(default_factory=dict)
     """What the Envoys of node IDs report."""
+    _unwanted: set[str] = field(default_factory=set)
+    """The fleets that were not wanted when the wanted ones changed last."""
     _settling: asyncio.Handle | None = None
 
     def __post_init__(self) -> None:
         self.controller = Controller(
             self._publish,
             self.tell,
-            self.on_fleets_changed,
+            self._fleets_changed,
             publish_node=self._publish_node,
             gives_hints=self.gives_hints,
         )
@@ -202,6 +206,25 @@ class Instance:
             found.observer = self._reports(found)
         return found
 
+    def _fleets_changed(self) -> None:
+        self._remove_fleets()
+        if self.on_fleets_changed is not None:
+            self.on_fleets_changed()
+
+    def _remove_fleets(self) -> None:
+        """Removes the fleets that were not wanted at the last change either, and have no Envoys. An
+        Envoy that ends with its Gateway has had the time to leave, or keeps the fleet."""
+        kept = {*self.controller.fleets, DEFAULT_FLEET, exports.FLEET, ratelimitclient.FLEET}
+        unwanted = self.server.fleets.keys() - kept
+        for name in unwanted & self._unwanted:
+            fleet = self.server.fleets[name]
+            if not fleet.envoys and not fleet.is_shut:
+                self.server.remove(name)
+                gone = self.fleet_reports.pop(name)
+                gone.forget()
+                self.on_fleet_reports(gone, False)
+        self._unwanted = unwanted
+
     def _reports(self, fleet: Fleet) -> FleetReports:
         def is_accepted(name: resources.Name) -> bool:
             return not fleet.acceptance.is_pending(name)
@@ -209,7 +232,8 @@ class Instance:
         reports = self.controller.attach_observer(
             fleet.name, self._settle_soon, is_accepted, fleet.acceptance
         )
-        self.on_fleet_reports(reports)
+        self.fleet_reports[fleet.name] = reports
+        self.on_fleet_reports(reports, True)
         return reports
 
     def _settle_soon(self) -> None:

@@ -3,7 +3,7 @@
 Everything is read when a page is requested. `contour.serve` connects the parts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from contour import packages
 from contour.dashboard import pages as dashboard
 from contour.discovery.following import Following
-from contour.envoyreports import FleetReports, view
+from contour.envoyreports import view
 from contour.envoyreports.collector import Collector
 from contour.envoyreports.reporting import Reporter
 from contour.freshness import Freshness
@@ -44,7 +44,6 @@ class Shown:
     cluster: Cluster
     following: Following
     leader: Leader
-    reports: Sequence[FleetReports]
     reporter: Reporter
     collector: Collector
     freshness: Freshness
@@ -65,7 +64,7 @@ def pages(of: Shown) -> Mapping[Purpose, Pages]:
                 {
                     "dag": lambda: dot.drawing(of.instance.controller.engine),
                     "cluster": lambda: [_collection(it) for it in _collections(of)],
-                    "replicas": lambda: [view.fleet(it) for it in of.reports],
+                    "replicas": lambda: list(map(view.fleet, of.instance.fleet_reports.values())),
                     "version": packages.versions,
                 },
                 of.instance.walks(),

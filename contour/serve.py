@@ -21,6 +21,7 @@ from contour.discovery.following import Following
 from contour.envoyreports import FleetReports, reporting
 from contour.envoyreports.collector import Collector
 from contour.envoyreports.encoding import LeaderStatus
+from contour.envoyreports.report import Reports
 from contour.envoyreports.reporting import Reporter
 from contour.events import Batch
 from contour.extensioncalls import answers
@@ -137,7 +138,6 @@ class Replica:
         )
         self.freshness = _freshness(client, self.cluster, options.patience)
         self.shedding = Shedding(lambda: self.freshness.lack, self.server)
-        self.reports: list[FleetReports] = []
         self._turn = asyncio.Lock()  # held by the task that takes a batch
         self.key_sets = SharedStore(client, options.release)
         self.instance = Instance(
@@ -305,18 +305,20 @@ class Replica:
         is_comparable = found is not None and found.build == BUILD
         self.freshness.take(found, is_comparable=is_comparable)
 
-    def _on_fleet(self, reports: FleetReports) -> None:
-        """Takes a new fleet."""
-        fleet = self.server.fleet(reports.fleet)
-        fleet.identities = _identities(reports.fleet, self.options.fleet_service)
-        self.reports.append(reports)
-        self.collector.add(reports)
-        self.reporter.add(reports)
+    def _on_fleet(self, reports: FleetReports, is_there: bool) -> None:
+        """A fleet is served, or (not `is_there`) no longer served."""
+        if is_there:
+            fleet = self.server.fleet(reports.fleet)
+            fleet.identities = _identities(reports.fleet, self.options.fleet_service)
+        self._on_reports(reports, is_there)
+
+    def _on_reports(self, reports: Reports, is_there: bool) -> None:
+        for it in (self.collector, self.reporter):
+            it.add(reports) if is_there else it.remove(reports.fleet)
 
     def _on_node(self, reports: NodeReports, is_there: bool) -> None:
         """A node ID is served, or (not `is_there`) no longer served."""
-        for it in (self.collector, self.reporter):
-            it.add(reports) if is_there else it.remove(reports.fleet)
+        self._on_reports(reports, is_there)
         reports.is_everyone = self._hears_everyone
 
     def _hears_everyone(self) -> bool:
@@ -341,7 +343,6 @@ def _shown(of: Replica) -> observation.Shown:
         cluster=of.cluster,
         following=of.following,
         leader=of.leader,
-        reports=of.reports,
         reporter=of.reporter,
         collector=of.collector,
         freshness=of.freshness,

@@ -134,6 +134,12 @@ class FleetReports(AckObserver):
             self.take(source, ReportDelta(is_whole=True))
             del self._said[source]
 
+    def forget(self) -> None:
+        """Removes all reports: the fleet is gone."""
+        for source in tuple(self._said):
+            self.take(source, ReportDelta(is_whole=True))
+        self.engine.write(refusals.ENVOYS, self.fleet, None)
+
     def _say(self, delta: ReportDelta) -> None:
         self.take(OWN, delta)
         self.tell(delta)

@@ -1,0 +1,75 @@
+"""Fleets of Gateways that come and go leave nothing behind once their last Envoy has gone."""
+
+import asyncio
+from pathlib import Path
+
+from grpc import aio
+
+from contour.instance import Instance
+from contour.xds.resources import LISTENER
+from contour.xds.server import Server
+from dag import refusals
+from dag.fleetnames import DEFAULT_FLEET
+from dag.ports import HostPorts
+from tests.contour.test_controller import events
+from tests.contour.xds.test_server import SHAPES, Caller, node
+from tests.dag.gateway.manifests import configuration, gateway, gateway_class
+from tests.testbed.patience import PATIENCE
+
+EACH = configuration("gateway: {mode: PerGateway}")
+
+
+def _instance(server: Server, told: list[tuple[str, bool]]) -> Instance:
+    made = Instance(server, on_fleet_reports=lambda it, there: told.append((it.fleet, there)))
+    made.controller.use_host_ports(HostPorts())
+    made.take(events(EACH + gateway_class() + gateway("one") + gateway("two")))
+    return made
+
+
+def _left(of: Instance) -> tuple[set[str], set[str]]:
+    """The fleets of Gateways that the server has, and those of which there are reports."""
+    rows = {name for name, _ in of.controller.engine.rows(refusals.ENVOYS)}
+    assert rows == {*of.fleet_reports}
+    return {*of.server.fleets} - {DEFAULT_FLEET}, rows - {DEFAULT_FLEET}
+
+
+async def test_a_fleet_without_envoys_goes_at_the_next_change() -> None:
+    told: list[tuple[str, bool]] = []
+    instance = _instance(Server(()), told)
+    assert _left(instance) == ({"default/one", "default/two"},) * 2
+    instance.take(events(gateway("one"), gone=True))
+    instance.take(events(gateway("three")))
+    assert _left(instance) == ({"default/two", "default/three"},) * 2
+    instance.take(events(gateway("one")))
+    assert _left(instance) == ({"default/one", "default/two", "default/three"},) * 2
+    assert [there for name, there in told if name == "default/one"] == [True, False, True]
+
+
+async def test_a_fleet_that_comes_back_at_the_next_change_is_the_same() -> None:
+    told: list[tuple[str, bool]] = []
+    instance = _instance(Server(()), told)
+    before = instance.server.fleets["default/one"]
+    for is_gone in (True, False):
+        instance.take(events(gateway("one"), gone=is_gone))
+    assert instance.server.fleets["default/one"] is before
+    assert ("default/one", False) not in told
+
+
+async def test_a_fleet_with_envoys_is_kept_until_they_have_gone(tmp_path: Path) -> None:
+    address = f"unix:{tmp_path}/xds"
+    server = Server((address,))
+    instance = _instance(server, [])
+    await server.start()
+    async with aio.insecure_channel(address) as channel:
+        envoy = Caller(channel, SHAPES[0])
+        await envoy.ask(type_url=LISTENER, node=node("default/one"))
+        assert (await envoy.answer()).resources
+        instance.take(events(gateway("one"), gone=True))
+        instance.take(events(gateway("three")))
+        assert _left(instance) == ({"default/one", "default/two", "default/three"},) * 2
+    async with asyncio.timeout(PATIENCE):
+        while server.streams:
+            await asyncio.sleep(0.01)
+    instance.take(events(gateway("four")))
+    assert _left(instance) == ({"default/two", "default/three", "default/four"},) * 2
+    await server.stop(0)
