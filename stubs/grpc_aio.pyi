@@ -80,7 +80,10 @@ class UnaryUnaryMultiCallable(Generic[_Request, _Response]):
 
 class StreamStreamMultiCallable(Generic[_Request, _Response]):
     def __call__(
-        self, *, wait_for_ready: bool | None = None
+        self,
+        *,
+        metadata: Sequence[tuple[str, str]] | None = None,
+        wait_for_ready: bool | None = None,
     ) -> StreamStreamCall[_Request, _Response]: ...
 
 class Channel:

@@ -87,8 +87,8 @@ async def _measured(hosts: int, options: Options, chance: Random) -> tuple[Seen,
         for it, found in ((us, ours), (them, theirs)):
             found.resident = it.replica.resident
         names = [world.fqdn(it) for it in range(hosts)]
-        asked = (Asked(it.envoy.pid, _ground(it).port, names, chance) for it in (us, them))
-        return ours, theirs, compared(*asked, options.times(21, 5), 15_000)
+        ask = [Asked(it.envoy.pid, _ground(it).port, names, chance) for it in (us, them)]
+        return ours, theirs, compared(ask[0], ask[1], options.times(21, 5), 15_000)
 
 
 @contextlib.asynccontextmanager

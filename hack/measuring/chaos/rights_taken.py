@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from contour.infrastructure.children import Reach
+from contour.infrastructure.children import FleetScope
 from contour.infrastructure.desired import Release
 from crds.fleetdetails import Autoscaler, Details
 from crds.meta import NamespacedName
@@ -107,8 +107,8 @@ class _OfAGateway(Rig):
         if self.infrastructure is not None:
             self.infrastructure.notice()
 
-    def reach(self) -> Reach | None:
-        return Reach((self.namespace,), with_secrets=True)
+    def scope(self) -> FleetScope | None:
+        return FleetScope((self.namespace,), with_secrets=True)
 
     def kinds(self) -> set[str]:
         """The kinds of the fleet's existing objects."""

@@ -36,7 +36,7 @@ async def _speak(address: str, node: str, target: str, arrivals: Arrivals) -> No
             first = DiscoveryRequest(type_url=type_url, resource_names=(target,))
             first.node.id, first.node.cluster = node, f"{exports.FLEET}/shop"
             await call.write(first.SerializeToString())
-        while message := await call.read():
+        while isinstance(message := await call.read(), bytes):
             response = DiscoveryResponse.FromString(message)
             answer = DiscoveryRequest(
                 type_url=response.type_url,

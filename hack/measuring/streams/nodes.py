@@ -44,7 +44,7 @@ async def _speak(address: str) -> None:
             first = DeltaDiscoveryRequest(type_url=type_url, resource_names_subscribe=names)
             first.node.id = EDGE.node
             await call.write(first.SerializeToString())
-        while message := await call.read():
+        while isinstance(message := await call.read(), bytes):
             await call.write(_answer(message).SerializeToString())
 
 
