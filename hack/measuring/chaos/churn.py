@@ -38,13 +38,14 @@ def endpoint_churn(options: Options) -> Iterator[Figure]:
 @measures("memory-growth")
 def memory_growth(options: Options) -> Iterator[Figure]:
     """As many changes of all kinds as an hour brings at 50 a second, one after the other."""
-    changes, hosts = options.times(180_000, 10_000), 2_000 if options.quick else 10_000
+    changes, hosts = (10_000, 2_000) if options.quick else (180_000, 10_000)
     early, late = fresh.fresh(_grown, hosts, changes, options.seed)
     yield Figure("hosts", hosts, "")
     yield Figure("changes", changes, "")
     yield Figure("memory after a tenth of them", early, "MiB")
     yield Figure("memory after all of them", late, "MiB", 600)
-    yield Figure("growth", (late / early - 1) * 100, "%", 3)
+    # A thousand changes do not fill what is kept of each host: the quick run begins too early.
+    yield Figure("growth", (late / early - 1) * 100, "%", None if options.quick else 3)
 
 
 async def _churned(seconds: int, chance: Random) -> tuple[tuple[float, float], float, float, int]:
