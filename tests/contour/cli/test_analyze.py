@@ -8,6 +8,16 @@ import pytest
 from click.testing import CliRunner, Result
 
 from contour.cli import main
+from tests.dag.gateway.manifests import (
+    gateway,
+    gateway_class,
+    host,
+    http,
+    https,
+    listener,
+    listener_set,
+    route,
+)
 
 SERVICE = """
 apiVersion: v1
@@ -47,38 +57,15 @@ metadata: {name: web, labels: {kubernetes.io/service-name: web}}
 addressType: IPv4
 endpoints: []
 """
-GATEWAY = """
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: contour
-  listeners:
-  - {name: https, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}}
-"""
+GATEWAY = gateway_class() + gateway("web", https(secret="gone"))
 OTHER = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
-
-
-OVERLAPPING = """
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: gw}
-spec:
-  gatewayClassName: contour
-  listeners:
-  - {name: a, port: 443, protocol: TLS, hostname: "*.a.com", tls: {mode: Passthrough}}
-  - {name: b, port: 443, protocol: TLS, hostname: b.a.com, tls: {mode: Passthrough}}
-"""
+OVERLAPPING = gateway_class() + gateway(
+    "gw",
+    *(
+        listener(name, 443, "TLS", f"{host(names)}, tls: {{mode: Passthrough}}")
+        for name, names in (("a", "*.a.com"), ("b", "b.a.com"))
+    ),
+)
 
 
 def analyze(manifests: str, *arguments: str) -> Result:
@@ -148,14 +135,8 @@ def test_the_exit_code(manifests: str, arguments: tuple[str, ...], code: int) ->
 
 
 def test_a_parent_that_is_there_and_not_served_does_not_have_to_be_created() -> None:
-    listeners = "listeners: [{name: x, protocol: HTTP, port: 80}]"
-    parent = f"parentRef: {{name: gw}}, {listeners}"
-    own = f"kind: ListenerSet\nmetadata: {{name: own}}\nspec: {{{parent}}}"
-    route = (
-        "kind: HTTPRoute\nmetadata: {name: r}\nspec: {parentRefs: [{kind: ListenerSet, name: own}]}"
-    )
-    version = "\n---\napiVersion: gateway.networking.k8s.io/v1\n"
-    given = found(OVERLAPPING + version + own + version + route)
+    attached = route("r", parents="{kind: ListenerSet, name: own}")
+    given = found(OVERLAPPING + listener_set("own", http("x")) + attached)
     (told,) = (it for it in given if it["code"] == "NoMatchingParent")
     assert told["message"] == "ListenerSet default/own is not served; its status says why"
     assert "its status says what is wrong" in told["remedy"]
