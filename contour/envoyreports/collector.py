@@ -20,7 +20,7 @@ from grpc import aio
 from contour.envoyreports import encoding, report
 from contour.envoyreports.report import EnvoyReport, ReportDelta, Reports
 from contour.xds import authorization
-from contour.xds.disconnecting import disconnect
+from contour.xds.disconnecting import LAST_WRITE, disconnect
 
 log = logging.getLogger(__name__)
 
@@ -241,10 +241,6 @@ class Collector:
             reports.drop(replica)
 
 
-_LAST_WRITE = 0.5
-"""Seconds that an answer may take once its call is to end."""
-
-
 async def _write(call: Call, answer: bytes) -> None:
     """Sends an answer completely, also if this is cancelled: gRPC cannot end a call in the middle
     of one, and the replica would wait for ever. One that does not read is disconnected."""
@@ -252,7 +248,7 @@ async def _write(call: Call, answer: bytes) -> None:
     try:
         await asyncio.shield(writing)
     except asyncio.CancelledError:
-        _, unread = await asyncio.wait((writing,), timeout=_LAST_WRITE)
+        _, unread = await asyncio.wait((writing,), timeout=LAST_WRITE)
         if unread and disconnect((call.peer(),)):
             await asyncio.wait(unread)
         if writing.done():

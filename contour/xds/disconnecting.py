@@ -13,6 +13,10 @@ from collections.abc import Collection
 from contextlib import suppress
 from urllib.parse import unquote
 
+LAST_WRITE = 0.5
+"""Seconds in which a client has to read what it is being sent when its call is to end. gRPC cannot
+end a call in the middle of a message, so a client that does not read is disconnected then."""
+
 _DESCRIPTORS = "/proc/self/fd"
 
 

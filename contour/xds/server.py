@@ -17,7 +17,7 @@ import grpc
 from grpc import aio
 
 from contour.xds import authorization, credentials, delta, resources, sotw
-from contour.xds.disconnecting import disconnect
+from contour.xds.disconnecting import LAST_WRITE, disconnect
 from contour.xds.envoy import Patience
 from contour.xds.fleet import Fleet
 from contour.xds.identities import NodeIdentity
@@ -301,9 +301,6 @@ def _later(seconds: float, action: Callable[[], None]) -> None:
     asyncio.get_running_loop().call_later(seconds, action)
 
 
-_LAST_WRITE = 0.5  # seconds
-
-
 def _let_out(
     writing: asyncio.Task[None], stirred: asyncio.Event, over: asyncio.Event, peer: str
 ) -> None:
@@ -316,4 +313,4 @@ def _let_out(
         if not writing.done() and not disconnect((peer,)):
             writing.cancel()
 
-    asyncio.get_running_loop().call_later(_LAST_WRITE, cut_off)
+    asyncio.get_running_loop().call_later(LAST_WRITE, cut_off)
