@@ -2,7 +2,8 @@
 
 For each route that redirects, a request is made up and followed as a client follows it. Routes on
 which more than the path and the method decide are not followed, nor redirects that set a cookie:
-the client or a proxy before Envoy may ask otherwise the next time.
+the client or a proxy before Envoy may ask otherwise the next time. The usual redirect from HTTP to
+HTTPS is followed only if there is one on HTTPS that it may lead to: every host with TLS has it.
 """
 
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from dag.evaluation.trace import Answer
 from dag.findings import Finding, Steps
 from dag.findings.catalogue import Code
 from dag.findings.routes import shown
+from dag.values import hostnames
 
 _MOST = 20
 """The most redirects that are followed, as in browsers."""
@@ -27,19 +29,58 @@ _TO_GET = {(301, "POST"), (302, "POST")}
 
 def check(engine: Engine) -> Steps:
     """Follows the redirects of every virtual host; a route on several listeners is told once."""
+    on_https: set[tuple[str, str]] = set()
+    for found in _redirects(engine):
+        yield None
+        if found is not None and found.at.protocol == "HTTPS":
+            on_https.add((found.key.fleet, found.key.host))
     told: set[tuple[ObjectRef, nodes.Match, str]] = set()
+    for found in _redirects(engine):
+        yield None
+        if found is None or found.mark in told or _ends_on_https(found, on_https):
+            continue
+        circle = _circle(engine, found)
+        if circle:
+            told.add(found.mark)
+            yield _told(found.route, circle)
+
+
+class _Found(NamedTuple):
+    """A route that redirects, its virtual host and the listener of that."""
+
+    key: nodes.HostKey
+    at: nodes.Listener
+    route: nodes.Route
+
+    @property
+    def mark(self) -> tuple[ObjectRef, nodes.Match, str]:
+        return self.route.origin, self.route.match, self.key.host
+
+    @property
+    def name(self) -> str:
+        """A name that the host takes."""
+        return self.key.host.replace("*", "any", 1)
+
+
+def _redirects(engine: Engine) -> Iterator[_Found | None]:
+    """Every route whose redirect is followed, and None once for each virtual host."""
     for key, found in engine.answers(hosts.virtual_host):
         yield None
         at = engine.answer(listeners.listener, nodes.ListenerKey(key.fleet, key.listener))
-        for route in found.routes if found is not None and at is not None else ():
-            mark = (route.origin, route.match, key.host)
-            if at is None or not _is_followed(route) or mark in told:
-                continue
-            yield None
-            circle = _circle(engine, key.fleet, route, _requests(key.host, at, route.match))
-            if circle:
-                told.add(mark)
-                yield _told(route, circle)
+        if found is not None and at is not None:
+            yield from (_Found(key, at, it) for it in found.routes if _is_followed(it))
+
+
+def _ends_on_https(found: _Found, on_https: set[tuple[str, str]]) -> bool:
+    """Whether a redirect changes nothing but HTTP to HTTPS, and nothing redirects there."""
+    action = found.route.action
+    return (
+        found.at.protocol == "HTTP"
+        and isinstance(action, nodes.Redirect)
+        and action.scheme == "https"
+        and (action.host, action.full_path, action.prefix) == (None, None, None)
+        and not any((found.key.fleet, it) in on_https for it in hostnames.covering(found.name))
+    )
 
 
 def _told(route: nodes.Route, circle: list[str]) -> Finding:
@@ -54,17 +95,18 @@ def _is_followed(route: nodes.Route) -> bool:
     return isinstance(route.action, nodes.Redirect) and not any(decides) and match.drawn is None
 
 
-def _requests(host: str, at: nodes.Listener, match: nodes.Match) -> Iterator[Request]:
+def _requests(found: _Found) -> Iterator[Request]:
     """Requests that the match takes; none for a regular expression."""
+    at, match = found.at, found.route.match
     if isinstance(match.path, nodes.Regex):
         return
-    name = host.replace("*", "any", 1)
     is_secure = at.protocol == "HTTPS"
     port = "" if at.port == (443 if is_secure else 80) else f":{at.port}"
     slash = "" if match.path.path.endswith("/") else "/"
     below = () if isinstance(match.path, nodes.Exact) else (f"{match.path.path}{slash}any",)
     for path in (match.path.path, *below):
-        yield Request(name + port, path, match.method or "GET", port=at.port, is_secure=is_secure)
+        host, method = found.name + port, match.method or "GET"
+        yield Request(host, path, method, port=at.port, is_secure=is_secure)
 
 
 class _Step(NamedTuple):
@@ -75,16 +117,14 @@ class _Step(NamedTuple):
     route: nodes.Route
 
 
-def _circle(
-    engine: Engine, fleet: str, route: nodes.Route, requests: Iterator[Request]
-) -> list[str]:
+def _circle(engine: Engine, found: _Found) -> list[str]:
     """The URLs of redirects without end, with this route among them; empty if they end."""
-    for request in requests:
-        steps = list(_followed(engine, fleet, request))
+    for request in _requests(found):
+        steps = list(_followed(engine, found.key.fleet, request))
         endless = _endless(steps)
-        if any(it.route == route for it in endless):
+        if any(it.route == found.route for it in endless):
             return [it.url for it in endless]
-        if steps and steps[0].route == route:
+        if steps and steps[0].route == found.route:
             break  # other requests that it takes are redirected alike
     return []
 

@@ -3,7 +3,7 @@ connections that another API takes."""
 
 import json
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import cast
@@ -26,14 +26,18 @@ def certificates(engine: Engine) -> Steps:
         yield None
         if secret.type == "kubernetes.io/tls" and not _is_for_pods(secret.metadata):
             unused[key.name].add(key)
-    for namespace, found in _referrers(engine) if unused else ():
+    for namespace, found in _referrers(engine):
         yield None
-        texts = set(_texts(found))
+        if not unused:
+            break
+        texts = _texts(found)
         for text in texts:
             own, _, name = text.rpartition("/")
-            if left := unused.get(name):
+            if name in unused:
                 namespaces = {own} if own else {namespace, *texts}
-                unused[name] = {it for it in left if it.namespace not in namespaces}
+                left = {it for it in unused.pop(name) if it.namespace not in namespaces}
+                if left:
+                    unused[name] = left
     for key in sorted(it for keys in unused.values() for it in keys):
         text = "no object that is read here refers to this certificate"
         yield Finding(Code.SecretUnused, ObjectRef("Secret", *key), "", text)
@@ -62,30 +66,33 @@ def _is_for_pods(found: ObjectMeta) -> bool:
     return found.labels.get("app.kubernetes.io/part-of") == "contour"
 
 
-def _texts(found: object) -> Iterator[str]:
+def _texts(found: object) -> set[str]:
     """All texts of an object, but for its own name and labels, and for names of other kinds."""
-    if isinstance(found, str):
-        yield found
-    elif isinstance(found, ObjectMeta):
-        yield from found.annotations.values()
-    else:
-        for it in _parts(found):
-            yield from _texts(it)
+    texts: set[str] = set()
+    left = [found]
+    while left:
+        it = left.pop()
+        if isinstance(it, str):
+            texts.add(it)
+        elif isinstance(it, ObjectMeta):
+            texts.update(it.annotations.values())
+        elif it is not None:
+            left.extend(_parts(it))
+    return texts
 
 
 def _parts(found: object) -> Iterable[object]:
-    if isinstance(found, Mapping):
-        return cast("Mapping[str, object]", found).values()
+    names = _fields(type(found))
+    if names:
+        is_of_other = "name" in names and getattr(found, "kind", "Secret") != "Secret"
+        return [getattr(found, it) for it in names if not (is_of_other and it == "name")]
     if isinstance(found, tuple | list):
         return cast("Iterable[object]", found)
-    model = cast("Hashable", type(found))
-    is_of_other = getattr(found, "kind", "Secret") != "Secret"
-    names = (it for it in _fields(model) if not (is_of_other and it == "name"))
-    return (getattr(found, it) for it in names)
+    return cast("Mapping[str, object]", found).values() if isinstance(found, Mapping) else ()
 
 
 @cache
-def _fields(model: Hashable) -> tuple[str, ...]:
+def _fields(model: type) -> tuple[str, ...]:
     return tuple(it.name for it in fields(model)) if is_dataclass(model) else ()
 
 

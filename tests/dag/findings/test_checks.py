@@ -340,6 +340,48 @@ def test_a_redirect_of_plain_http_to_one_of_https_that_leads_back_is_a_loop() ->
     assert found(secret("shop.example.com") + text) == ["RedirectLoop HTTPProxy default/shop"]
 
 
+CROSSED = """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: {name: contour}
+spec: {controllerName: projectcontour.io/gateway-controller}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: Gateway
+metadata: {name: web}
+spec:
+  gatewayClassName: contour
+  listeners:
+  - {name: http, protocol: HTTP, port: 80}
+  - {name: https, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: web}]}}
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: there}
+spec:
+  parentRefs: [{name: web, sectionName: http}]
+  hostnames: [shop.example.com]
+  rules: [{filters: [{type: RequestRedirect, requestRedirect: {scheme: https}}]}]
+"""
+BACK = """
+---
+apiVersion: gateway.networking.k8s.io/v1
+kind: HTTPRoute
+metadata: {name: back}
+spec:
+  parentRefs: [{name: web, sectionName: https}]
+  hostnames: ['*.example.com']
+  rules: [{filters: [{type: RequestRedirect, requestRedirect: {scheme: http}}]}]
+"""
+
+
+def test_a_redirect_to_https_is_a_loop_where_a_wildcard_there_leads_back() -> None:
+    text = secret("*.example.com") + CROSSED
+    assert found(text) == []
+    assert found(text + BACK) == ["RedirectLoop HTTPRoute default/there"]
+
+
 PASSED = "{passthrough: true}"
 STREAM = "\n  tcpproxy: {services: [{name: web, port: 80}]}\n"
 
