@@ -25,7 +25,7 @@ from contour.extensioncalls.asker import Asker
 from contour.extensioncalls.lasting import FILE, Lasting
 from contour.inspection.analysis import Analyzer
 from contour.inspection.explaining import Explainer
-from contour.inspection.server import Question, Walk
+from contour.inspection.server import Question, Walk, fragment
 from contour.keysets.keeper import Keeper, Store
 from contour.rawconfig.nodereports import NodeReports
 from contour.rawconfig.snapshot import Snapshot
@@ -153,7 +153,7 @@ class Instance:
 
     def _config(self) -> Iterator[dict[str, object] | None]:
         for it in tuple(self._fleets()):
-            yield from view.steps(it)
+            yield from view.steps(it, fragment)
 
     def questions(self) -> dict[str, Question]:
         """Questions that the instance answers, by name."""

@@ -79,6 +79,11 @@ def walked(walk: Walk) -> Callable[[web.BaseRequest], Awaitable[web.StreamRespon
     return listed
 
 
+def fragment(part: dict[str, object]) -> orjson.Fragment:
+    """Encodes a part of a large entry, so that no step encodes all of that."""
+    return orjson.Fragment(orjson.dumps(part))
+
+
 def _encoded(walk: Iterator[object | None]) -> Iterator[bytes | None]:
     """Encodes the entries one by one, because encoding all at once would take as long as a walk."""
     return (None if it is None else orjson.dumps(it) for it in walk)

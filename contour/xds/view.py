@@ -4,7 +4,8 @@ dashboard shows counts.
 It is plain data, made on request. It contains no bytes of a resource, and so no key of a secret.
 """
 
-from collections.abc import Callable, Iterator
+import heapq
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 
 from contour.xds import releases
@@ -14,19 +15,32 @@ from contour.xds.resources import RANK
 from contour.xds.state import Override
 from contour.xds.subscription import Subscription
 
+_Steps = Generator[None, None, dict[str, object]]
+"""Shows something step by step, and returns it."""
+
+_NAMES, _SORTED = 100, 1000
+"""How many names of a subscription are shown or sorted in one step: part of a millisecond."""
+
+
+def _plain(shown: dict[str, object]) -> object:
+    return shown
+
 
 def fleet(of: Fleet) -> dict[str, object]:
     """One fleet: its Envoys, and the parts in quarantine for all of them."""
     return next(it for it in steps(of) if it is not None)
 
 
-def steps(of: Fleet) -> Iterator[dict[str, object] | None]:
-    """The same, after None for each Envoy, which is shown as it is at that moment: names are many,
-    and each Envoy has all of them."""
+def steps(
+    of: Fleet, written: Callable[[dict[str, object]], object] = _plain
+) -> Iterator[dict[str, object] | None]:
+    """The same, after steps that are None: names are many, and each Envoy has all of them. Each
+    Envoy and each name is shown as it is at its moment, and each subscription as `written` makes
+    it."""
     found: list[dict[str, object]] = []
     for it in sorted(of.envoys, key=lambda it: it.id):
         if it in of.envoys:
-            found.append(_envoy(it))
+            found.append((yield from _envoy(it, written)))
         yield None
     yield {
         "fleet": of.name,
@@ -39,22 +53,29 @@ def steps(of: Fleet) -> Iterator[dict[str, object] | None]:
     }
 
 
-def _envoy(of: Envoy) -> dict[str, object]:
+def _envoy(of: Envoy, written: Callable[[dict[str, object]], object]) -> _Steps:
     types = sorted(of.subscriptions, key=lambda it: (RANK.get(it, len(RANK)), it))
     viewer = of.viewer
     seen_as = {"namespace": viewer.namespace, "zone": viewer.zone} if viewer is not None else {}
-    return {
-        "id": of.id,
-        **seen_as,
-        "types": [_subscription(it) for type_url in types for it in of.subscriptions[type_url]],
-    }
+    found: list[object] = []
+    for it in [it for type_url in types for it in of.subscriptions[type_url]]:
+        shown = yield from _subscription(it)
+        found.append(written(shown))
+    return {"id": of.id, **seen_as, "types": found}
 
 
-def _subscription(of: Subscription) -> dict[str, object]:
+def _subscription(of: Subscription) -> _Steps:
+    names = {*of.published, *of.removing} if of.is_wildcard else of.names
+    versions: dict[str, str | None] = {}
+    for name in _sorted(names):
+        if name is None:
+            yield
+        else:
+            versions[name] = _version(of, name)
     return {
         "type": of.asked_as,
-        "subscribed": "*" if of.is_wildcard else sorted(of.names),
-        "versions": {name: _version(of, name) for name in _names(of)},
+        "subscribed": "*" if of.is_wildcard else list(versions),
+        "versions": versions,
         "unsent": sorted(of.dirty),
         "unanswered": sorted({name for it in of.in_flight for name in it.before}),
         "waiting": _overridden(of, lambda it: [str(need.name) for need in sorted(it.awaits)]),
@@ -64,16 +85,24 @@ def _subscription(of: Subscription) -> dict[str, object]:
     }
 
 
+def _sorted(names: Iterable[str]) -> Iterator[str | None]:
+    """Names in order, with None after each step of sorting or showing."""
+    left, runs = list(names), list[list[str]]()
+    while left:
+        runs.append(sorted(left[-_SORTED:]))
+        del left[-_SORTED:]
+        yield None
+    for number, name in enumerate(heapq.merge(*runs), 1):
+        yield name
+        if not number % _NAMES:
+            yield None
+
+
 def _refused(of: Subscription) -> dict[str, dict[str, object]]:
     """Refusals by resource and part; a client that is served by name refuses whole resources, part
     `""`."""
     found = _overridden(of, lambda it: it.refusal)
     return {**found, **{name: {"": words} for name, words in sorted(of.declined.items())}}
-
-
-def _names(of: Subscription) -> list[str]:
-    served = (*of.published, *of.removing) if of.is_wildcard else of.names
-    return sorted(set(served))
 
 
 def _version(of: Subscription, name: str) -> str | None:

@@ -32,6 +32,8 @@ from tests.testbed.world import World
 HOSTS = 10_000
 LONGEST = 10.0
 """Milliseconds for which an inspection may block the event loop at a time."""
+_SECONDS = {"page hosts": 1.0, "findings": 2.0}
+"""Limits of the processor time of whole inspections, in seconds."""
 _PAIRS, _EDITS = 20, 50
 
 
@@ -42,7 +44,7 @@ def looking(options: Options) -> Iterator[Figure]:
     took, looks = fresh.fresh(_looks, hosts, options.times(200, 20), options.seed)
     yield from spread(f"{hosts:,} hosts: explain one request", took, 50.0)
     for name, found in looks.items():
-        target = 1.0 if name == "page hosts" else None
+        target = _SECONDS.get(name)
         yield Figure(f"{hosts:,} hosts: {name}: processor time", found.seconds, "s", target)
         yield Figure(f"{name}: longest hold of the loop", found.longest * 1000, "ms", LONGEST)
     ratios = fresh.fresh(_ratios, hosts, options.times(_PAIRS, 10), options.seed)
