@@ -34,7 +34,7 @@ class Answers:
     def __init__(self, board: Board, generation: Generation) -> None:
         self._board = board
         self._generation = generation
-        self._addresses: tuple[Address, ...] = ()
+        self._addresses: tuple[Address, ...] | None = None  # none was ever known
 
     def __call__(self, subject: ObjectRef, newest: int) -> Answer | None:
         """Our part of a status; None: the object is gone, or nothing of its status is ours."""
@@ -57,7 +57,7 @@ class Answers:
     def relocate(self, found: Iterable[Address]) -> Collection[ObjectRef]:
         """Takes the addresses for clients. Returns the objects whose statuses contain them."""
         found = tuple(found)
-        if found == self._addresses:
+        if found == (self._addresses or ()):
             return ()
         self._addresses = found
         return [it for it in self._board.told if it.kind in _LOCATED]
@@ -66,14 +66,19 @@ class Answers:
         rendered = rendering.status(told, generation)
         match subject.kind:
             case "Ingress":
-                return {"loadBalancer": load_balancer(self._addresses)}
+                return self._located()
             case "HTTPProxy":
-                return {**rendered, "loadBalancer": load_balancer(self._addresses)}
+                return {**rendered, **self._located()}
             case _ if isinstance(told, statuses.ContourStatus):
                 # The schemas of the other kinds only have conditions.
                 return {"conditions": rendered["conditions"]}
             case _:
                 return rendered
+
+    def _located(self) -> Raw:
+        """Where clients reach Envoy. Until an address is known, one that another controller has
+        written stays: names in DNS may be made from it."""
+        return {} if self._addresses is None else {"loadBalancer": load_balancer(self._addresses)}
 
 
 _KINDS = {it.kind: it for it in KINDS.values()}

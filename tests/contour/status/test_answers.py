@@ -74,6 +74,7 @@ def test_only_an_httpproxy_has_a_current_status() -> None:
     for it in (WEB, delegation):
         board.put(it, valid())
     found = answers(board, WEB, delegation)
+    found.relocate([Address(ip="192.0.2.1")])
     proxies, delegations = found(WEB, 7), found(delegation, 7)
     assert proxies is not None
     assert delegations is not None
@@ -93,6 +94,28 @@ def test_a_new_address_concerns_all_who_tell_it_and_an_old_one_nobody() -> None:
     told = found(INGRESS, 7)
     assert told is not None
     assert told.status == {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
+
+
+def test_an_address_that_others_have_told_stays_until_ours_is_known() -> None:
+    board = Board()
+    board.put(WEB, valid())
+    board.put(INGRESS, EventStatus())
+    found = answers(board, WEB, INGRESS)
+    other: Raw = {"loadBalancer": {"ingress": [{"ip": "198.51.100.7"}]}}
+    assert [_located(found, it, other) for it in (WEB, INGRESS)] == [other["loadBalancer"]] * 2
+    assert not found.relocate([])
+    assert _located(found, INGRESS, other) == other["loadBalancer"]
+    found.relocate([Address(ip="192.0.2.1")])
+    found.relocate([])
+    assert [_located(found, it, other) for it in (WEB, INGRESS)] == [{}] * 2
+
+
+def _located(found: Answers, subject: ObjectRef, stored: Raw) -> object:
+    """Where clients reach Envoy, by the status after a write."""
+    told = found(subject, 7)
+    assert told is not None
+    author = merging.Author("c", "2026-01-01T00:00:00Z")
+    return merging.merged(stored, told.status, author)["loadBalancer"]
 
 
 def test_a_message_is_as_long_as_the_api_server_allows_and_so_are_lists() -> None:
