@@ -1,8 +1,9 @@
 """How soon the status of an object may be written again.
 
 The more writes there are in a row, the longer is the pause after each: a Gateway to which a
-thousand routes are added one by one is not written a thousand times. The caller passes the time, in
-seconds of one clock.
+thousand routes are added one by one is not written a thousand times. The longest pause is for a
+status that another client keeps overwriting: two controllers of one object would otherwise write it
+without end. The caller passes the time, in seconds of one clock.
 """
 
 from typing import NamedTuple
@@ -21,6 +22,8 @@ class Pacing:
     shortest = 0.25
     longest = 0.75
     """Together with the write itself, the last of many changes is in the status within a second."""
+    longest_restored = 30.0
+    """After a status that others overwrite was restored again and again."""
 
     def __init__(self) -> None:
         self._rests: dict[ObjectRef, _Rest] = {}
@@ -30,11 +33,13 @@ class Pacing:
         rest = self._rests.get(subject)
         return max(0.0, rest.until - now) if rest is not None else 0.0
 
-    def written(self, subject: ObjectRef, now: float) -> float:
-        """Notes that an object has been written. Returns the seconds of its pause."""
+    def written(self, subject: ObjectRef, now: float, *, is_restored: bool = False) -> float:
+        """Notes that an object has been written; `is_restored`: as it was written before. Returns
+        the seconds of its pause."""
         before = self._rests.get(subject)
         follows = before is not None and now - before.until < 2 * before.length
-        length = min(2 * before.length, self.longest) if before and follows else self.shortest
+        longest = self.longest_restored if is_restored else self.longest
+        length = min(2 * before.length, longest) if before and follows else self.shortest
         return self.postpone(subject, now, length)
 
     def postpone(self, subject: ObjectRef, now: float, length: float) -> float:

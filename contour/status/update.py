@@ -11,7 +11,7 @@ version.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from contour.status import envoydependent, merging, stored
 from contour.status.answers import Answer
@@ -23,11 +23,14 @@ from kube import errors, leading
 from kube.client import Client
 from kube.resources import Resource
 
-Outcome = Literal["written", "pruned", "unchanged", "outdated", "gone", "deposed", "held"]
-"""`pruned`: it was written, but a part is missing. The API server drops fields that a CRD does not
+Outcome = Literal[
+    "written", "restored", "pruned", "unchanged", "outdated", "gone", "deposed", "held"
+]
+"""`restored`: another client had changed it, and it was written with the same content as before.
+`pruned`: it was written, but a part is missing. The API server drops fields that a CRD does not
 have, such as those of a release whose CRDs are just being applied."""
 
-WRITTEN: frozenset[Outcome] = frozenset({"written", "pruned"})
+WRITTEN: frozenset[Outcome] = frozenset({"written", "restored", "pruned"})
 
 FIELD_MANAGER = "contour"
 
@@ -61,6 +64,7 @@ class Updates:
         self._client = client
         self._sources = sources
         self._ahead = stored.Ahead(sources.known)
+        self._contents = _Contents()
 
     def is_known(self, subject: ObjectRef) -> bool:
         """Whether the provider has seen such an object."""
@@ -78,11 +82,11 @@ class Updates:
             return "gone"
         path = resource.path(subject.namespace, subject.name)
         for _ in range(MOST_CONFLICTS):
-            patch = self._patch(subject, known)
-            if not isinstance(patch, dict):
-                return patch
+            change = self._change(subject, known)
+            if not isinstance(change, _Change):
+                return change
             try:
-                is_whole = await self._write(subject, path, patch)
+                is_whole = await self._write(subject, path, change.patch)
             except leading.NotLeading:
                 return "deposed"
             except errors.Refused as error:
@@ -90,7 +94,8 @@ class Updates:
                     raise
                 tally.conflict += 1
             else:
-                return "written" if is_whole else "pruned"
+                is_restored = self._contents.is_repeated(subject, change.content)
+                return ("restored" if is_restored else "written") if is_whole else "pruned"
             before, known = (
                 known,
                 stored.seen(await self._client.get(path, timeout=leading.WRITE_TIMEOUT)),
@@ -99,8 +104,8 @@ class Updates:
                 return "outdated"
         raise errors.Refused(409, "Conflict", f"other clients keep changing {subject}")
 
-    def _patch(self, subject: ObjectRef, known: stored.Known) -> Raw | Outcome:
-        """The patch to send, or why none is sent."""
+    def _change(self, subject: ObjectRef, known: stored.Known) -> "_Change | Outcome":
+        """What to send, or why nothing is sent."""
         answer = self._sources.answer(subject, known.generation)
         if answer is None:
             self._sources.untold(subject, ())
@@ -121,7 +126,9 @@ class Updates:
             subject, known.status, answer.generation, author
         ):
             return "held"
-        return {"metadata": {"resourceVersion": known.resource_version}, "status": change}
+        metadata = {"resourceVersion": known.resource_version}
+        patch: Raw = {"metadata": metadata, "status": change}
+        return _Change(patch, hash((known.uid, repr(answer.status))))
 
     async def _write(self, subject: ObjectRef, path: str, patch: Raw) -> bool:
         """Sends a patch. Returns whether the API server has kept all of it."""
@@ -130,6 +137,32 @@ class Updates:
         known = stored.seen(found)
         self._ahead.wrote(subject, known)
         return merging.is_kept(patch["status"], known.status)
+
+
+class _Change(NamedTuple):
+    """A write that is to be made."""
+
+    patch: Raw
+    content: int
+    """A hash of our part of the status, and of the identity of the object."""
+
+
+class _Contents:
+    """What was written last of each object, for as many as fit."""
+
+    def __init__(self) -> None:
+        self._hashes: dict[ObjectRef, int] = {}
+
+    def is_repeated(self, subject: ObjectRef, content: int) -> bool:
+        """Notes a write. Returns whether the one before had the same content."""
+        before = self._hashes.pop(subject, None)
+        self._hashes[subject] = content
+        if len(self._hashes) > _MOST_CONTENTS:
+            del self._hashes[next(iter(self._hashes))]
+        return before == content
+
+
+_MOST_CONTENTS = 20_000
 
 
 def _gateways(subject: ObjectRef, references: Iterable[Raw]) -> tuple[NamespacedName, ...]:

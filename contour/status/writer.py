@@ -64,6 +64,7 @@ class Writer:
         self._standstill_until = 0.0
         self._failures: int = 0  # of the API server, in a row
         self._held: set[ObjectRef] = set()  # until all Envoys have reported
+        self._is_contested = False  # statuses are overwritten, which the log tells
 
     @property
     def waiting(self) -> int:
@@ -103,6 +104,7 @@ class Writer:
         """Runs for one term: writes every status that differs, until it is cancelled."""
         self._is_running = True
         self._standstill_until = 0.0
+        self._is_contested = False
         self._failures = 0
         self.notice(self._everything())
         try:
@@ -171,7 +173,15 @@ class Writer:
         self._failures = 0
         if outcome == "pruned":
             return self._completed_later(subject)
-        return self._pacing.written(subject, _now())
+        pause = self._pacing.written(subject, _now(), is_restored=outcome == "restored")
+        if pause > self._pacing.longest and not self._is_contested:
+            self._is_contested = True
+            log.warning(
+                "another client keeps overwriting statuses, such as that of %s, so these are "
+                "restored after longer pauses; does another controller serve the same objects?",
+                subject,
+            )
+        return pause
 
     def _completed_later(self, subject: ObjectRef) -> float:
         """Writes dropped fields again a few times, since a new CRD may have them."""

@@ -36,6 +36,17 @@ def test_an_object_that_was_quiet_for_a_while_is_written_soon_again() -> None:
     assert pacing.written(A, now) == Pacing.shortest
 
 
+def test_a_status_that_others_overwrite_is_restored_ever_more_seldom() -> None:
+    pacing, now = Pacing(), 0.0
+    pauses = [pacing.written(A, now)]
+    for _ in range(9):
+        now += pauses[-1]
+        pauses.append(pacing.written(A, now, is_restored=True))
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == Pacing.longest_restored
+    assert pacing.written(A, now) == Pacing.longest
+
+
 def test_what_failed_waits_for_its_pause() -> None:
     pacing = Pacing()
     assert pacing.postpone(A, 0.0, 5.0) == 5.0

@@ -8,6 +8,7 @@ import pytest
 
 from contour.status import retries
 from contour.status.addresses import Address
+from contour.status.pacing import Pacing
 from contour.status.precedence import Precedence
 from contour.status.writer import WORKERS
 from crds.gateway.references import ParentReference
@@ -413,6 +414,25 @@ async def test_the_echo_of_our_own_write_is_not_looked_at_and_a_change_by_others
             await there.writer.drained()
         assert there.begun == looks + 3
         assert message(there, web) == "while the echo is on its way"
+
+
+async def test_two_controllers_of_one_object_write_ever_more_seldom(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Pacing, "shortest", 0.01)
+    monkeypatch.setattr(Pacing, "longest", 0.02)
+    async with world() as there:
+        web = there.add(proxy("web"))
+        async with there.term():
+            there.say(web, valid())
+            for _ in range(5):
+                await there.writer.drained()
+                there.write(web, status={"currentStatus": "other"})
+                there.see(web)
+                there.writer.seen(web)
+            await there.writer.drained()
+    assert there.status(web)["currentStatus"] == "valid"
+    assert caplog.text.count("another client keeps overwriting statuses") == 1
 
 
 async def test_a_route_that_is_not_ours_any_more_keeps_only_what_others_say() -> None:
