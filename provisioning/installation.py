@@ -160,6 +160,8 @@ class Installation:
 
     control_plane: ControlPlane = ControlPlane()
     fleet: Fleet = Fleet()
+    has_configuration: bool = True
+    """Whether the ContourConfiguration, or its file, is among the objects."""
     controller_name: str = "projectcontour.io/gateway-controller"
     """The controller name of the GatewayClasses that it serves."""
 

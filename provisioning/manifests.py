@@ -68,7 +68,7 @@ def everything(given: Installation) -> list[Document]:
     return [
         *([] if given.control_plane.contour.watch_namespaces else _of_the_cluster(given)),
         *certgen(place),
-        *configuration(given),
+        *(configuration(given) if given.has_configuration else []),
         *control_plane(given.control_plane),
         *([] if given.control_plane.makes_fleet else fleet(given.fleet)),
     ]

@@ -61,6 +61,12 @@ if TYPE_CHECKING:
     "ConfigMap, instead of a ContourConfiguration. Implies --managed and --gateway-fleets.",
 )  # fmt: skip
 @click.option(
+    "--without-configuration", is_flag=True,
+    help="Leave out the ContourConfiguration: you apply your own. Otherwise applying the manifests "
+    "again removes what you have applied to it. With --managed, yours needs "
+    "`envoy.networkPublishing`. Not with --config-path.",
+)  # fmt: skip
+@click.option(
     "--outer-class", is_flag=True,
     help="With --managed: also grant the right to create GatewayClasses, for a Gateway in front "
     "of Envoy (`envoy.networkPublishing.gateway.controllerName`).",
@@ -132,6 +138,7 @@ def _check_suffix(suffix: str) -> None:
 
 _NOT_TOGETHER = (
     *((it, "config_path") for it in ("suffix", "watch_namespaces", "host_ports", "outer_class")),
+    ("without_configuration", "config_path"),
     ("host_ports", "managed"),
     ("gateway_fleets", "watch_namespaces"),
     ("outer_class", "watch_namespaces"),
@@ -166,6 +173,7 @@ def _operator(flags: Mapping[str, Any]) -> "installation.Operator":
 _OF_AN_INSTANCE = (
     *("suffix", "watch_namespaces", "host_ports", "managed", "gateway_fleets", "outer_class"),
     "config_path",
+    "without_configuration",
 )
 
 
@@ -192,6 +200,7 @@ def _installation(flags: Mapping[str, Any]) -> "installation.Installation":
             makes_outer_class=managed and flags["outer_class"],
         ),
         fleet=replace(found.fleet, image=flags["envoy_image"]),
+        has_configuration=not flags["without_configuration"],
     )
 
 

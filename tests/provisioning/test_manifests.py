@@ -565,6 +565,16 @@ def test_every_cluster_role_that_is_installed_is_bound(options: list[str], roles
     assert bound == roles
 
 
+def test_the_configuration_can_be_left_to_the_user_alone() -> None:
+    printed = [
+        yaml.load_all(CliRunner().invoke(main, ["manifests", *it]).stdout, yaml.CSafeLoader)
+        for it in ([], ["--without-configuration"])
+    ]
+    every, rest = map(list, printed)
+    assert [it for it in every if it["kind"] != "ContourConfiguration"] == rest
+    assert len(rest) == len(every) - 1
+
+
 _FILE = "apiVersion: gateway.envoyproxy.io/v1alpha1\nkind: EnvoyGateway\n"
 
 
@@ -602,6 +612,7 @@ def test_a_configuration_file_is_there_instead_of_a_configuration(tmp_path: Path
         (_FILE, ["--watch-namespaces", "x"], "--watch-namespaces cannot be used with"),
         (_FILE, ["--host-ports"], "--host-ports cannot be used with --config-path"),
         (_FILE, ["--operator"], "--config-path cannot be used with --operator"),
+        (_FILE, ["--without-configuration"], "--without-configuration cannot be used with --conf"),
     ],
 )
 def test_a_file_that_the_control_plane_would_not_take_is_refused(
