@@ -3,8 +3,8 @@
 A configuration file (alone, or in a ConfigMap) or the `runtimeSettings` of a ContourDeployment. The
 fields of a ContourConfiguration have upstream's names, so a setting moves to the field that
 `contour.files.upstream` names for it, with the fields below it in camel case. Names that users
-chose, such as those of headers, stay as they are. The result is checked as the API server and the
-instance would.
+chose, such as those of headers, stay as they are. A default of upstream that differs from ours is
+written. The result is checked as the API server and the instance would.
 """
 
 import re
@@ -52,9 +52,9 @@ def _convert(file: str, found: Raw, result: Converted) -> None:
     settings: Document | None
     match found.get("kind"):
         case None:
-            settings = _of_file(subject, found, result)
+            settings = _of_file(subject, found, key[0], result)
         case "ConfigMap":
-            settings = _of_config_map(subject, found, result)
+            settings = _of_config_map(subject, found, key[0], result)
         case "ContourDeployment":
             settings = _of_deployment(subject, found, result)
         case _:
@@ -63,7 +63,7 @@ def _convert(file: str, found: Raw, result: Converted) -> None:
         _add(subject, {"name": _NAME, "namespace": key[0]}, settings, result)
 
 
-def _of_config_map(subject: str, found: Raw, result: Converted) -> Document | None:
+def _of_config_map(subject: str, found: Raw, namespace: str, result: Converted) -> Document | None:
     data = found.get("data")
     text = data.get(upstream.FILE) if is_mapping(data) else None
     if not isinstance(text, str):
@@ -73,12 +73,12 @@ def _of_config_map(subject: str, found: Raw, result: Converted) -> Document | No
     except parse.MalformedError as error:
         _leave_unread(Told(subject, upstream.FILE, error.message), result)
         return None
-    return _of_file(subject, value if is_mapping(value) else {}, result)
+    return _of_file(subject, value if is_mapping(value) else {}, namespace, result)
 
 
-def _of_file(subject: str, found: Raw, result: Converted) -> Document:
+def _of_file(subject: str, found: Raw, namespace: str, result: Converted) -> Document:
     spec: Document = {}
-    for path, where in upstream.settings(found, upstream.FILE_SETTINGS):
+    for path, where in upstream.settings(_used(subject, found, result), upstream.FILE_SETTINGS):
         value = _at(found, path)
         if where.startswith("spec.") and " " not in where:
             if not _is_none(value):
@@ -87,6 +87,27 @@ def _of_file(subject: str, found: Raw, result: Converted) -> Document:
             result.told.append(Told(subject, ".".join(path), _elsewhere(where)))
     for path in upstream.unknown(found, upstream.FILE_SETTINGS):
         result.told.append(Told(subject, ".".join(path), "is no setting of Contour 1.33"))
+    return _with_defaults_of_file(spec, found, namespace)
+
+
+def _used(subject: str, found: Raw, result: Converted) -> Raw:
+    """The settings without those that Contour ignores, since they name no service."""
+    unused = [it for it in _OF_SERVICES if not _at(found, (it, "extensionService"))]
+    for it in unused:
+        if not _is_none(found.get(it)):
+            result.told.append(Told(subject, it, "has no effect without extensionService"))
+    return {name: value for name, value in found.items() if name not in unused}
+
+
+_OF_SERVICES = ("globalExtAuth", "rateLimitService")
+
+
+def _with_defaults_of_file(spec: Document, found: Raw, namespace: str) -> Document:
+    """The same with those defaults of Contour's file that a ContourConfiguration does not have."""
+    if _at(found, ("timeouts", "connection-idle-timeout")) is None:
+        spec = _with(spec, ["envoy", "timeouts", "connectionIdleTimeout"], "60s")
+    if _at(spec, ("envoy", "service")) is not None:
+        spec = _defaulted(spec, ["envoy", "service"], {"namespace": namespace, "name": "envoy"})
     return spec
 
 
@@ -127,6 +148,12 @@ def _with(found: Raw, path: list[str], value: object) -> Document:
     below = found.get(name)
     inner = _with(below if is_mapping(below) else {}, rest, value) if rest else value
     return {**found, name: inner}
+
+
+def _defaulted(found: Raw, path: list[str], defaults: Raw) -> Document:
+    """The same with defaults for the fields of the object at a path."""
+    value = _at(found, path)
+    return _with(found, path, {**defaults, **(value if is_mapping(value) else {})})
 
 
 def _field(where: str) -> shape.FieldShape | None:

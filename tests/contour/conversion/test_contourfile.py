@@ -83,6 +83,11 @@ SPEC: Document = {
 }
 
 
+IDLE: Document = {"connectionIdleTimeout": "60s"}
+DEFAULTS: Document = {"envoy": {"timeouts": IDLE}}
+"""What the file of Contour means if it says nothing."""
+
+
 def _in_config_map(settings: Document) -> Document:
     metadata = {"name": "contour", "namespace": "projectcontour"}
     data = {"contour.yaml": yaml.safe_dump(settings)}
@@ -112,7 +117,7 @@ def test_a_configuration_file_is_converted(written: Document) -> None:
 def test_what_is_empty_is_left_out(written: Document) -> None:
     found = contourfile.converted([("contour.yaml", json.dumps(written).encode())])
     assert found.told == []
-    assert [it["spec"] for it in found.documents] == [{}]
+    assert [it["spec"] for it in found.documents] == [DEFAULTS]
 
 
 @pytest.mark.parametrize(
@@ -125,6 +130,8 @@ def test_what_is_empty_is_left_out(written: Document) -> None:
         ({"network": {"num-trusted-hops": "all"}}, "spec.envoy.network.numTrustedHops", True),
         ({"tracing": {"serviceNames": "a"}}, "spec.tracing.serviceNames", True),
         ({"globalExtAuth": {"extensionService": "a"}}, "spec.globalExtAuth.extensionRef", True),
+        ({"globalExtAuth": {"failOpen": True}}, "globalExtAuth", False),
+        ({"rateLimitService": {"extensionService": "", "domain": "a"}}, "rateLimitService", False),
     ],
 )
 def test_what_is_not_converted_is_told(written: Document, told: str, *, is_fault: bool) -> None:
@@ -174,9 +181,42 @@ def test_a_deployment_is_converted() -> None:
             "logging": {"accessLogFormat": "json"},
             "workload": {"replicas": 3},
             "networkPublishing": {"type": "LoadBalancerService"},
-        }
+        },
     }
     assert [it.field for it in found.told] == ["spec.envoy.daemonSet"]
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (
+            {"timeouts": {"connection-idle-timeout": "5m"}},
+            {"timeouts": {"connectionIdleTimeout": "5m"}},
+        ),
+        ({"timeouts": {"connection-idle-timeout": None}}, {"timeouts": IDLE}),
+        (
+            {"envoy-service-name": "web"},
+            {"timeouts": IDLE, "service": {"namespace": "edge", "name": "web"}},
+        ),
+        (
+            {"envoy-service-namespace": "lb"},
+            {"timeouts": IDLE, "service": {"namespace": "lb", "name": "envoy"}},
+        ),
+    ],
+)
+def test_a_default_of_the_file_is_written(written: Document, expected: Document) -> None:
+    given = _in_config_map(written)
+    given["metadata"]["namespace"] = "edge"
+    found = contourfile.converted([("-", json.dumps(given).encode())])
+    assert found.told == []
+    assert [it["spec"] for it in found.documents] == [{"envoy": expected}]
+
+
+@pytest.mark.parametrize("name", ["globalExtAuth", "rateLimitService"])
+def test_a_service_that_contour_does_not_ask_closes_nothing(name: str) -> None:
+    written = {name: {"extensionService": "", "failOpen": False}}
+    found = contourfile.converted([("-", json.dumps(written).encode())])
+    assert [it["spec"] for it in found.documents] == [DEFAULTS]
 
 
 def test_every_setting_of_the_file_is_looked_at() -> None:
