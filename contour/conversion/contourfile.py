@@ -200,6 +200,10 @@ def _camel(name: str) -> str:
 
 
 def _add(subject: str, metadata: Document, spec: Document, result: Converted) -> None:
+    if any(it["metadata"] == metadata for it in result.documents):
+        why = "is not converted: what came before it has made the ContourConfiguration of this name"
+        result.told.append(Told(subject, "", why, is_left_out=True))
+        return
     made: Document = {
         "apiVersion": "projectcontour.io/v1alpha1",
         "kind": "ContourConfiguration",

@@ -219,6 +219,15 @@ def test_a_service_that_contour_does_not_ask_closes_nothing(name: str) -> None:
     assert [it["spec"] for it in found.documents] == [DEFAULTS]
 
 
+def test_what_would_replace_another_is_left_out() -> None:
+    text = yaml.safe_dump_all([_in_config_map({}), _in_config_map(SETTINGS)])
+    found = contourfile.converted([("-", text.encode())])
+    assert [it["spec"] for it in found.documents] == [DEFAULTS]
+    assert [(it.subject, it.is_left_out) for it in found.told] == [
+        ("ConfigMap projectcontour/contour", True)
+    ]
+
+
 def test_every_setting_of_the_file_is_looked_at() -> None:
     for path in upstream.FILE_SETTINGS:
         value: object = 1
