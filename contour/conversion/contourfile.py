@@ -121,7 +121,9 @@ def _of_deployment(subject: str, found: Raw, result: Converted) -> Document:
             made = _with(made, where.split(".")[1:], _at(settings, path))
         elif where != "spec":
             result.told.append(Told(subject, ".".join(("spec", *path)), _elsewhere(where)))
-    return made
+    # Contour makes Envoys for a Gateway, whatever it is told of them.
+    made = _defaulted(made, ["gateway"], {"mode": "Single"})
+    return _defaulted(made, ["envoy", "networkPublishing"], {"type": "LoadBalancerService"})
 
 
 def _is_none(value: object) -> bool:

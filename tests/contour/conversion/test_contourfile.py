@@ -177,6 +177,7 @@ def test_a_deployment_is_converted() -> None:
     (document,) = found.documents
     assert document["metadata"] == {"name": "contour", "namespace": "gateways"}
     assert document["spec"] == {
+        "gateway": {"mode": "Single"},
         "envoy": {
             "logging": {"accessLogFormat": "json"},
             "workload": {"replicas": 3},
@@ -226,6 +227,19 @@ def test_what_would_replace_another_is_left_out() -> None:
     assert [(it.subject, it.is_left_out) for it in found.told] == [
         ("ConfigMap projectcontour/contour", True)
     ]
+
+
+@pytest.mark.parametrize("publishing", [None, {}, {"externalTrafficPolicy": "Cluster"}])
+def test_a_deployment_has_a_gateway_and_envoys(publishing: Document | None) -> None:
+    spec = {} if publishing is None else {"envoy": {"networkPublishing": publishing}}
+    written = {"kind": "ContourDeployment", "metadata": {"name": "a"}, "spec": spec}
+    found = contourfile.converted([("-", json.dumps(written).encode())])
+    (document,) = found.documents
+    assert found.told == []
+    assert document["spec"] == {
+        "gateway": {"mode": "Single"},
+        "envoy": {"networkPublishing": {"type": "LoadBalancerService", **(publishing or {})}},
+    }
 
 
 def test_every_setting_of_the_file_is_looked_at() -> None:
