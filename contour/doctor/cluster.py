@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from contour.doctor import namesakes
 from contour.doctor.check import Check
 from crds import kinds, raw
 from crds.customresourcedefinition import GATEWAY_CLASSES_CRD
@@ -77,7 +78,9 @@ async def checks(access: Access, asked: Cluster) -> list[Check]:
             asked = asked._replace(namespace=asked.namespace or await client.namespace())
             discovery = Discovery(client, good_for=60.0)
             found.append(await _our_definitions(discovery))
-            if not asked.watched:
+            is_everywhere = not asked.watched
+            found += await namesakes.checks(client, asked.namespace, is_everywhere=is_everywhere)
+            if is_everywhere:
                 found.append(await _gateway_api(client, discovery))
             found += [await _permitted(client, asked, need) for need in needs(asked)]
     except AccessError as error:

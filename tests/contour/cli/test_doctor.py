@@ -232,6 +232,35 @@ async def test_the_oldest_release_of_kubernetes(git: str, expected: str) -> None
     assert (first.name, first.state) == ("API server", expected)
 
 
+ROLE = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole"}
+OURS = {"name": "contour", "labels": {"app.kubernetes.io/part-of": "contour"}}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "bound", "watched", "expected"),
+    [
+        ({"name": "contour"}, "contour-certgen", [], ["ClusterRole", "RoleBinding"]),
+        ({"name": "contour"}, "contour", ["shop"], []),
+        (OURS, "contour", [], []),
+        ({"name": "other"}, "", [], []),
+    ],
+)
+async def test_objects_of_another_program_with_our_names_are_told(
+    metadata: Mapping[str, object], bound: str, watched: Sequence[str], expected: Sequence[str]
+) -> None:
+    async with Double() as double:
+        double.put({**ROLE, "metadata": metadata})
+        if bound:
+            name = {"name": "contour", "namespace": "default"}
+            reference = {"roleRef": {"kind": "Role", "name": bound}}
+            double.put({**ROLE, "kind": "RoleBinding", "metadata": name, **reference})
+        asked = cluster_checks.Cluster("default", watched)
+        found = await cluster_checks.checks(At(double.url), asked)
+    told = [it for it in found if it.name.endswith(" contour")]
+    assert [it.name.split()[0] for it in told] == expected
+    assert {it.state for it in told} <= {"warning"}
+
+
 def granted(*, managed: bool = False) -> dict[str, Sequence[rights.Rule]]:
     """What an installation grants its control plane."""
     home = rights.at_home(LEASE, watches_everything=True, makes_fleet=managed)
