@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from contour.complaints import ManifestSource
-from contour.files import documents, parse
+from contour.files import documents, parse, upstream
 from contour.files import reading as files
 from crds import complaints, screening, shape
 from crds.envoygateway.configfile import EnvoyGateway, Irrelevant
@@ -70,6 +70,9 @@ def _document(raw: bytes) -> tuple[Raw, str]:
     if not is_mapping(value) or screening.screened(value).is_too_large:
         raise FaultError(f"must be one {_KIND} of {_API}")
     kind, version = value.get("kind"), value.get("apiVersion")
+    if kind is None and any(upstream.settings(value, upstream.FILE_SETTINGS)):
+        told = "is a configuration file of upstream Contour; convert it to a ContourConfiguration"
+        raise FaultError(f"{told}: contour convert --from contour")
     if kind != _KIND or version not in (_API, _OLDER):
         said = complaints.printable(f"{kind} of {version}")
         raise FaultError(f"{said} is no configuration file; write an {_KIND} of {_API}")

@@ -61,6 +61,7 @@ def translated(tmp_path: Path, text: str, command: Command = "run") -> Translate
         ("- 1\n", "run", "must be one EnvoyGateway"),
         (HEAD + "---\n" + HEAD, "run", "the file holds 2 documents"),
         ("kind: Pod\napiVersion: v1\n", "run", "Pod of v1 is no configuration file"),
+        ("accesslog-format: json\n", "serve", "is a configuration file of upstream Contour"),
         (HEAD.replace("v1alpha1", "v9"), "run", "EnvoyGateway of gateway.envoyproxy.io/v9"),
         (HEAD + "a: &a [1]\nb: *c\n", "run", "an alias refers to no complete anchor"),
         (HEAD + "metadata: {name: x}\n", "run", "metadata: unknown field"),
