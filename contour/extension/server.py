@@ -46,19 +46,35 @@ class Tls:
     def credentials(self) -> grpc.ServerCredentials:
         """For gRPC. Raises OSError if a file cannot be read now."""
         is_mutual = self.client_authority is not None
-        return grpc.dynamic_ssl_server_credentials(self._read(), self._renewed, is_mutual)
+        first, renewed = self.read(), _Renewal(self).renewed
+        return grpc.dynamic_ssl_server_credentials(first, renewed, is_mutual)
 
-    def _read(self) -> grpc.ServerCertificateConfiguration:
+    def read(self) -> grpc.ServerCertificateConfiguration:
+        """The content of the files. Raises OSError."""
         pair = (self.private_key.read_bytes(), self.certificate.read_bytes())
         clients = None if self.client_authority is None else self.client_authority.read_bytes()
         return grpc.ssl_server_certificate_configuration([pair], clients)
 
-    def _renewed(self) -> grpc.ServerCertificateConfiguration | None:
+
+class _Renewal:
+    """Reads the files again. The log tells once why they cannot be read."""
+
+    def __init__(self, files: Tls) -> None:
+        self._files = files
+        self._told = ""
+
+    def renewed(self) -> grpc.ServerCertificateConfiguration | None:
+        """What to serve from now on; None: what was served before. gRPC calls it in its own
+        threads."""
         try:
-            return self._read()
+            found = self._files.read()
         except OSError as error:
-            log.warning("certificates cannot be read again: %s", error)
+            if self._told != str(error):
+                log.warning("certificates cannot be read again: %s", error)
+            self._told = str(error)
             return None
+        self._told = ""
+        return found
 
 
 class Server:

@@ -86,6 +86,20 @@ async def test_renewed_certificates_are_shown_without_a_restart(tmp_path: Path) 
         assert isinstance(await ask(server.address, tls=shown), Answer)
 
 
+async def test_files_that_cannot_be_read_again_are_told_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    ours = certificates.authority()
+    us = certificates.issued(ours, "contour")
+    paths = certificates.write(certificates.issued(ours, "127.0.0.1"), ours, tmp_path)
+    async with Server(Renaming(), "127.0.0.1:0", Tls(*paths)) as server:
+        shown = client.Tls(ours.pem, us.pem, us.key_pem)
+        paths[0].unlink()
+        for _ in range(3):
+            assert isinstance(await ask(server.address, tls=shown), Answer)
+    assert len([it for it in caplog.messages if "cannot be read again" in it]) == 1
+
+
 async def test_questions_that_are_open_are_answered_before_it_ends() -> None:
     begun, gate = asyncio.Event(), asyncio.Event()
 
