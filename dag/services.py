@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from crds import endpointslice, service
+from crds.ipaddresses import is_ip_address
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag import backendaddresses, hints, hostdns, limits, localbackends, nodes, tables
@@ -38,6 +39,14 @@ class Upstream:
     """Which endpoints get no traffic whatever their state, and why; empty if there are none."""
     app_protocol: str = ""
     """`appProtocol` of the Service port; the Gateway API refuses unknown ones."""
+
+    @property
+    def server_name(self) -> str:
+        """What TLS asks an external name for (SNI), which may share its address with others; empty
+        for other Services, and for an address, which is no server name (RFC 6066)."""
+        if self.dns is None or is_ip_address(self.dns.host):
+            return ""
+        return self.dns.host
 
     @property
     def unspoken(self) -> str:

@@ -152,7 +152,7 @@ def _tls(
     sni: str,
 ) -> nodes.UpstreamTls | None:
     asked = headerpolicies.host_of_service(place, service.request_headers_policy) or sni
-    name = asked or (upstream.dns.host if upstream.dns else "")
+    name = asked or upstream.server_name
     if protocol not in _OVER_TLS:
         if service.validation is not None:
             text = "there is no certificate to check without protocol h2 or tls"

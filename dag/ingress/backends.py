@@ -41,7 +41,8 @@ def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes
         yield problems.protocol_not_known(place.at("service"), found.unspoken)
     if found.protocol in ("h2", "tls") and (why := view.ask(clientcertificate.unusable, ())):
         yield problems.client_certificate_not_valid(place.at("service"), why)
-    cluster = nodes.Cluster(found.port, found.dns, found.protocol, limits=found.limits)
+    tls = nodes.UpstreamTls(sni=found.server_name) if _asks_by_name(found) else None
+    cluster = nodes.Cluster(found.port, found.dns, found.protocol, tls=tls, limits=found.limits)
     everywhere = view.ask(settings.headers, ())
     if not everywhere.is_for_ingress:
         return nodes.Backend(cluster)
@@ -55,6 +56,10 @@ def backend(view: View, place: Place, written: IngressBackend) -> Findings[nodes
         request_headers=headerdefaults.request(None, everywhere, variables),
         response_headers=headerdefaults.response(None, everywhere, variables),
     )
+
+
+def _asks_by_name(found: services.Upstream) -> bool:
+    return found.protocol in ("h2", "tls") and bool(found.server_name)
 
 
 @query
