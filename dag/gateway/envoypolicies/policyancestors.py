@@ -123,7 +123,8 @@ class Ancestry:
         """The status of a policy; None if it is for no Gateway of ours, and no exported Service.
 
         `merged` has the problems for single Gateways, beside those for all of them (`meant`). A
-        policy without a target does nothing, so what it means is not told.
+        policy that has no target left, or at a Gateway loses all of them to others, does nothing
+        there, so what it means is not told.
         """
         found = view.read(self.kind.table, key)
         if found is None:
@@ -131,22 +132,24 @@ class Ancestry:
         own = complaints.attached(self.kind.name, key)
         all_ancestors = view.bucket(self.by_policy, key)
         unfit = tuple(_of_targets(view, self.kind, found, own, is_used=bool(all_ancestors)))
-        is_idle = any(it.severity == "error" for it in unfit)
-        told = (*(() if is_idle else meant), *_of_fields(found, own), *unfit)
+        means = _in_force(meant, unfit)
+        told = (*_of_fields(found, own), *unfit)
         told += tuple(self.overrides.problems_of(view, found, own))
         name = settings.controller_in_statuses(view.ask(settings.controller_name, ()))
         of_gateways = sorted({it.gateway for it in all_ancestors})
+        lost_at = {it: tuple(_lost(own, all_ancestors, it)) for it in of_gateways}
         ancestors = [
             AncestorStatus(
                 _gateway(it),
                 name,
-                _conditions((*merged.get(it, ()), *told, *_lost(own, all_ancestors, it))),
+                _conditions((*_in_force((*merged.get(it, ()), *means), lost), *told, *lost)),
             )
-            for it in of_gateways
+            for it, lost in lost_at.items()
         ]
         if not ancestors:
             ancestors = [
-                AncestorStatus(it, name, _conditions(told)) for it in _missing(view, found, key)
+                AncestorStatus(it, name, _conditions((*means, *told)))
+                for it in _missing(view, found, key)
             ]
         at_services = _conditions([complaints.not_for_clients(own)])
         ancestors += (
@@ -228,6 +231,11 @@ def _lost(own: Place, found: frozenset[Ancestor], gateway: NamespacedName) -> It
         if it.lost is not None and it.winner is not None:
             target = f"{it.lost} ({it.section})" if it.section else str(it.lost)
             yield complaints.attached_conflicts(own, it.winner, target, is_error=is_overridden)
+
+
+def _in_force(means: Iterable[Problem], lost: Iterable[Problem]) -> tuple[Problem, ...]:
+    """What a policy means where it has targets; nothing, if it has lost all of them."""
+    return () if any(it.severity == "error" for it in lost) else tuple(means)
 
 
 def _conditions(told: Iterable[Problem]) -> tuple[Condition, ...]:

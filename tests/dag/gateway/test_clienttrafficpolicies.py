@@ -1,6 +1,7 @@
 """ClientTrafficPolicies: which one holds where, what it asks for, and what its owner is told."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -440,19 +441,38 @@ def test_what_is_not_served_and_opens_nothing_is_told(spec: str, words: str) -> 
     assert words in message
 
 
+def _unread(name: str, created: datetime | None = None) -> UnreadPolicy:
+    """A policy for the Gateway that cannot be read."""
+    target = PolicyTargetReference(group=GROUP, kind="Gateway", name="gw")
+    return UnreadPolicy(
+        metadata=ObjectMeta(name=name, namespace="default", creation_timestamp=created),
+        spec=PolicyTargets(target_refs=(target,)),
+    )
+
+
 def test_a_policy_that_cannot_be_read_closes_its_listeners() -> None:
     it = world(GIVEN + TWO + route("r"))
     assert isinstance(answers(it, "*", "ingress_http")[0], nodes.Forward)
-    unread = UnreadPolicy(
-        metadata=ObjectMeta(name="a", namespace="default"),
-        spec=PolicyTargets(
-            target_refs=(PolicyTargetReference(group=GROUP, kind="Gateway", name="gw"),)
-        ),
-    )
-    it.write(tables.CLIENT_TRAFFIC_POLICIES, key("a"), unread)
+    it.write(tables.CLIENT_TRAFFIC_POLICIES, key("a"), _unread("a"))
     it.settle()
     assert answers(it, "*", "ingress_http") == [nodes.Respond(503)]
     assert status(it, "a")[0] == "Accepted=False/Invalid"
+
+
+def test_a_policy_that_holds_nowhere_does_not_say_that_it_closes_listeners() -> None:
+    young = datetime(2026, 1, 2, tzinfo=UTC)
+    it = world(GIVEN + PLAIN + route("r") + policy("b", HOPS % 2, created="2026-01-01T00:00:00Z"))
+    asks = "tls: {clientValidation: {spkiHashes: [abc]}}"
+    lost = "the older ClientTrafficPolicy default/b applies to Gateway default/gw"
+    apply(it, policy("a", asks, created=young.isoformat()))
+    assert status(it, "a") == ("Accepted=False/Conflicted", lost)
+    it.write(tables.CLIENT_TRAFFIC_POLICIES, key("a"), _unread("a", young))
+    it.settle()
+    assert status(it, "a") == ("Accepted=False/Conflicted", lost)
+    assert isinstance(answers(it, "*", "ingress_http")[0], nodes.Forward)
+    delete(it, "ClientTrafficPolicy", "b")
+    assert status(it, "a")[0] == "Accepted=False/Invalid"
+    assert "so its listeners answer 503" in status(it, "a")[1]
 
 
 def test_what_the_gateway_says_of_clients_beside_a_policy_closes_the_listener() -> None:
