@@ -204,6 +204,8 @@ def _write_http2(
 def _offers(node: nodes.Cluster | nodes.ExtensionCluster) -> tuple[str, ...]:
     """The ALPN protocols for a backend; none if the client's protocol is used, which Envoy then
     offers itself."""
+    if node.tls is not None and node.tls.offers:
+        return node.tls.offers
     own = _connections(node)
     if own.follows_client:
         return ()

@@ -223,6 +223,7 @@ def _called(of: object, values: Iterable[tuple[str, object]]) -> str:
 _LATER: Mapping[type, Container[str]] = {
     nodes.Cluster: {"dropped"},
     nodes.Stream: {"longest", "handshake"},
+    nodes.UpstreamTls: {"offers"},
 }
 """The fields of nodes that are newer than the names of the chains of streams."""
 

@@ -120,7 +120,8 @@ class BackendTLSSettings:
         tuple[NonEmpty, ...] | None, Field(validation_alias="alpnProtocols")
     ] = None
     """The protocols that are offered by ALPN: `h2` and `http/1.1`. By default what the backend
-    speaks: HTTP/1.1, or HTTP/2 where `appProtocols` or a GRPCRoute asks for it."""
+    speaks: HTTP/1.1, or HTTP/2 where `appProtocols` or a GRPCRoute asks for it; for streams none.
+    An empty list has no effect on requests, for which Envoy always offers what it speaks."""
     fingerprints: Annotated[
         tuple[str, ...], Unserved(instead="fingerprints are taken of clients")
     ] = ()

@@ -185,8 +185,10 @@ _ALPN = ("h2", "http/1.1")
 
 
 def _offers(asked: crd.BackendTLSSettings | None, at: Place) -> Findings[tuple[str, ...]]:
-    given = (asked.alpn_protocols if asked is not None else None) or ()
-    return (yield from tlsvalues.known(given, _ALPN, at.at("alpnProtocols")))
+    given, field = asked.alpn_protocols if asked is not None else None, at.at("alpnProtocols")
+    if given == ():
+        yield shared.no_effect(field, "for requests Envoy always offers what it is about to speak")
+    return (yield from tlsvalues.known(given or (), _ALPN, field))
 
 
 def cluster(view: View, key: NamespacedName, at: Place) -> nodes.Cluster | Problem:
@@ -204,7 +206,7 @@ def cluster(view: View, key: NamespacedName, at: Place) -> nodes.Cluster | Probl
     kind = at.subject.kind
     is_http2 = kind == "GRPCRoute" or crd.H2C in asked.protocols or asked.offers == ("h2",)
     if kind in _STREAMS:
-        return replace(found, tls=_named(asked, at))
+        return replace(found, tls=_of_stream(asked, at))
     if asked.tls is None:
         return replace(found, protocol="h2c" if is_http2 else "http/1.1")
     return replace(
@@ -213,6 +215,12 @@ def cluster(view: View, key: NamespacedName, at: Place) -> nodes.Cluster | Probl
         tls=_named(asked, at),
         prefers_http2=not is_http2 and set(asked.offers) == set(_ALPN),
     )
+
+
+def _of_stream(asked: Wanted, at: Place) -> nodes.UpstreamTls | None:
+    """TLS of a stream, which offers by ALPN what the Backend says, and otherwise nothing."""
+    found = _named(asked, at)
+    return replace(found, offers=asked.offers) if found is not None else None
 
 
 def _located(asked: Wanted, port: nodes.ServicePort) -> nodes.Cluster:

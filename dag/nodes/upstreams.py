@@ -93,6 +93,8 @@ class UpstreamTls:
     maximum: TlsVersion | None = None
     ciphers: tuple[str, ...] = ()
     curves: tuple[str, ...] = ()
+    offers: tuple[str, ...] = ()
+    """What ALPN offers for a stream; for requests it follows from the protocol."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import pytest
 from envoy.config.cluster.v3 import cluster_pb2 as pb
 from envoy.extensions.filters.http.credential_injector.v3 import credential_injector_pb2
 from envoy.extensions.http.injected_credentials.generic.v3 import generic_pb2
+from envoy.extensions.transport_sockets.tls.v3 import tls_pb2
 from envoy.extensions.upstreams.http.v3 import http_protocol_options_pb2
 from google.protobuf import duration_pb2
 
@@ -241,3 +242,17 @@ def test_the_case_of_headers_is_kept_however_http_1_is_chosen(
 def _keeps_case(node: nodes.Cluster, place: str) -> bool:
     http1 = getattr(_options(node), place).http_protocol_options
     return bool(http1.header_key_format.HasField("stateful_formatter"))
+
+
+@pytest.mark.parametrize(
+    ("node", "offered"),
+    [
+        (world.cluster(tls=nodes.UpstreamTls()), []),
+        (world.cluster(tls=nodes.UpstreamTls(offers=("h2",))), ["h2"]),
+        (world.cluster(protocol="h2", tls=nodes.UpstreamTls()), ["h2"]),
+    ],
+)
+def test_what_is_offered_by_alpn(node: nodes.Cluster, offered: list[str]) -> None:
+    told = tls_pb2.UpstreamTlsContext()
+    _message(node).transport_socket.typed_config.Unpack(told)
+    assert list(told.common_tls_context.alpn_protocols) == offered

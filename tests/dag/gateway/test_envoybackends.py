@@ -122,6 +122,23 @@ def test_either_protocol_is_offered_if_both_are_asked_for() -> None:
     assert not cluster(it, "GRPCRoute").prefers_http2
 
 
+@pytest.mark.parametrize("listed", ["", "h2", "http/1.1, h2"])
+def test_on_a_stream_what_is_listed_is_offered(listed: str) -> None:
+    spec = f"{NAME}, tls: {{insecureSkipVerify: true, alpnProtocols: [{listed}]}}"
+    tls = cluster(world(GIVEN + backend("b", spec)), "TCPRoute").tls
+    assert tls is not None
+    assert tls.offers == tuple(filter(None, listed.split(", ")))
+
+
+def test_an_empty_list_of_protocols_is_told() -> None:
+    """Envoy offers the protocol of a request by itself where it is told of none."""
+    spec = f"{NAME}, tls: {{insecureSkipVerify: true, alpnProtocols: []}}"
+    it = world(GIVEN + backend("b", spec) + route("r", to(TO)))
+    text = "spec.tls.alpnProtocols: has no effect: for requests Envoy always offers"
+    assert text in status_text.backend_messages(it)
+    assert (status_text.backend(it), cluster(it).protocol) == (["Accepted"], "tls")
+
+
 def test_a_certificate_must_have_the_name_that_is_asked_for() -> None:
     def tls(fields: str, kind: str = "HTTPRoute") -> nodes.UpstreamTls:
         it = world(GIVEN + backend("b", f"{NAME}, tls: {{{fields}}}"))
