@@ -34,6 +34,7 @@ from dag.gateway import (
     xbackends,
 )
 from dag.gateway.envoypolicies import clientpolicies
+from dag.httpproxy import expansion
 from dag.ingress.annotations import CERTIFICATE_NAMESPACE
 from dag.references import delegation, trust
 from dag.warnings.validity import Held, of_secret
@@ -118,12 +119,29 @@ def _certificates_of_httpproxy(view: View, found: HTTPProxy) -> Iterator[Use]:
         if clients is not None:
             at = f"{path}.clientValidation.caSecret"
             yield from _secret(view, own, at, clients.ca_secret, "ca.crt")
+    if (secret := fallback(view, found)) is not None:
+        yield FALLBACK, of_secret(secret)
     for index, provider in enumerate(host.jwt_providers if host is not None else ()):
         if provider.remote_jwks is not None:
             path = f"spec.virtualhost.jwtProviders[{index}].remoteJWKS"
             yield from _authorities(view, own, path, provider.remote_jwks.validation)
     for path, service in _services_of(found):
         yield from _authorities(view, own, path, service.validation)
+
+
+FALLBACK = "spec.virtualhost.tls.enableFallbackCertificate"
+
+
+def fallback(view: View, found: HTTPProxy) -> NamespacedName | None:
+    """The certificate that clients get who name no host, where an HTTPProxy serves them, too."""
+    tls = found.spec.virtualhost.tls if found.spec.virtualhost is not None else None
+    if tls is None or not tls.enable_fallback_certificate:
+        return None
+    wanted = view.ask(expansion.expansion, found.metadata.key)
+    claim = wanted.claim if wanted is not None else None
+    if claim is None or not claim.is_fallback:
+        return None
+    return view.ask(settings.fallback_certificate, ())
 
 
 def _authorities(

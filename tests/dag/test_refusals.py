@@ -13,6 +13,7 @@ from tests.dag import test_hosts, world
 from tests.dag.gateway import manifests as gateways
 from tests.dag.gateway.manifests import configuration
 from tests.dag.httpproxy import manifests as proxies
+from tests.dag.httpproxy import test_fallback as fallbacks
 from tests.dag.ingress import manifests as ingresses
 from tests.testbed import pairs
 
@@ -86,6 +87,19 @@ def test_who_uses_a_certificate_that_envoy_refuses_is_told(kind: str) -> None:
     engine.write(refusals.REFUSALS, refused, None)
     engine.settle()
     assert engine.answer(STATUSES[kind], world.key("app")) == before
+
+
+def test_hosts_that_show_the_fallback_certificate_are_told_that_envoy_refuses_it() -> None:
+    plain = proxies.tls_root("app", f"routes: [{proxies.to('s1')}]", "cert", "b.com")
+    given = fallbacks.GIVEN + fallbacks.DELEGATION + fallbacks.SETTINGS
+    engine = world.world(given + fallbacks.host() + plain)
+    assert world.messages(engine, "HTTPProxy", "root") == []
+    engine.write(refusals.REFUSALS, ObjectRef("Secret", "certs", "fallback"), ("only P-256",))
+    engine.settle()
+    (told,) = world.messages(engine, "HTTPProxy", "root")
+    at = "EnvoyError/Refused: spec.virtualhost.tls.enableFallbackCertificate: Envoy refuses TLS"
+    assert told.startswith(f"{at} settings with Secret certs/fallback")
+    assert world.messages(engine, "HTTPProxy", "app") == []
 
 
 def _authority() -> str:
