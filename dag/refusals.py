@@ -16,6 +16,7 @@ from crds.records import replace
 from dag import (
     contourstatus,
     exports,
+    filterchains,
     fleets,
     hookservers,
     proxyfleets,
@@ -118,12 +119,19 @@ def _by_envoys(view: View, subject: ObjectRef, words: str) -> Problem:
 
 
 def _of_certificates(view: View, subject: ObjectRef) -> Iterator[Problem]:
-    """What Envoys refuse of the certificates that an object uses; these have no status of their
-    own. Only a refusal wakes the users: a renewal that is accepted writes no row."""
+    """What Envoys refuse of the certificates that an object uses, and of their filter chains; these
+    have no status of their own. Only a refusal wakes the users: a renewal that is accepted writes
+    no row."""
     for path, held in uses.certificates(view, subject):
-        if words := view.read(REFUSALS, held.ref):
-            place, who = Place(subject, path), _refusers(view, held.ref)
-            yield anywhere.certificate_refused(place, held.ref, who, "; ".join(words))
+        yield from _of_certificate(view, Place(subject, path), held.ref, held.ref)
+    for path, chain, secret in filterchains.used(view, subject):
+        yield from _of_certificate(view, Place(subject, path), secret, chain)
+
+
+def _of_certificate(view: View, place: Place, ref: ObjectRef, told: ObjectRef) -> Iterator[Problem]:
+    """What Envoys refuse of a certificate, or of a chain with it (`told`)."""
+    if words := view.read(REFUSALS, told):
+        yield anywhere.certificate_refused(place, ref, _refusers(view, told), "; ".join(words))
 
 
 def _refusers(view: View, subject: ObjectRef) -> str:
@@ -217,16 +225,16 @@ def _unserved(view: View, holder: ObjectRef, fleet: str) -> dict[str, Problem]:
 
 def _uncertified(view: View, holder: ObjectRef) -> dict[str, Problem]:
     """Why listeners of a Gateway or ListenerSet lack a certificate, by their names: Envoy refuses
-    it."""
+    it, or the filter chain with it."""
     found: dict[str, Problem] = {}
-    states = view.ask(listeners.states, holder)
-    for index, state in enumerate(states):
+    chains = tuple(filterchains.used(view, holder))
+    for index, state in enumerate(view.ask(listeners.states, holder)):
         at = Place(holder).at("listeners", index).at("tls")
-        for it in uses.of_listener(state):
-            if words := view.read(REFUSALS, it):
-                who = _refusers(view, it)
-                told = anywhere.certificate_refused(at, it, who, "; ".join(words))
-                found[state.spec.section.name] = unguarded.listener_is_closed(told)
+        told = [(it, it) for it in uses.of_listener(state)]
+        told += [(it.secret, it.chain) for it in chains if it.path == at.path]
+        for it in told:
+            for problem in _of_certificate(view, at, *it):
+                found[state.spec.section.name] = unguarded.listener_is_closed(problem)
     return found
 
 

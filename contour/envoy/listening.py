@@ -30,7 +30,7 @@ from contour.envoy.patches.applying import Layer, Patched
 from contour.xds import resources
 from crds.meta import ObjectRef
 from crds.records import replace
-from dag import hosts, listeners, nodes
+from dag import filterchains, hosts, listeners, nodes
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import clientports, filteredlisteners, telemetry
@@ -228,16 +228,16 @@ def _chain(
 
 
 def demanded(view: View, key: ChainKey) -> Iterator[ObjectRef]:
-    """Demands the SDS secrets of a chain. Yields the objects whose statuses show a refusal by
-    Envoy."""
+    """Demands the SDS secrets of a chain. Yields the name by which what Envoy refuses of it is told
+    to those whose hosts it serves."""
     if key.tls is None:
         return
     for it in (key.tls.secret, *key.tls.more_secrets):
         view.demand(credentials.credential, credentials.SecretKey(key.fleet, it))
-        yield ObjectRef("Secret", *it)
     clients = key.tls.clients
     if clients is not None and clients.trust is not None:
         view.demand(credentials.credential, credentials.TrustKey(key.fleet, clients.trust))
+    yield filterchains.ref(key.fleet, key.listener, key.tls)
 
 
 @query

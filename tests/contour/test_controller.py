@@ -206,7 +206,7 @@ def test_what_envoy_refuses_of_a_listener_is_told_by_its_gateway_and_the_configu
     }
     assert makers["ingress_http", ""] == {"Gateway", "ContourConfiguration"}
     assert makers["ingress_https", ""] == {"ContourConfiguration"}
-    assert makers["ingress_https", "chain"] == {"Secret", "ContourConfiguration"}
+    assert makers["ingress_https", "chain"] == {"FilterChain", "ContourConfiguration"}
     controller.take(configuration("8s", more=", gateway: {}"))
     assert not [it for it in published.last if it.name.type_url == resources.LISTENER]
 

@@ -4,7 +4,8 @@ import pytest
 
 from contour.status import rendering
 from crds.meta import ObjectRef
-from dag import fleets, refusals, statuses
+from dag import filterchains, fleets, hosts, nodes, refusals, statuses
+from dag.engine.incremental import Engine
 from dag.engine.work import Work
 from dag.fleets import FleetProblem
 from dag.plan import STATUSES
@@ -100,6 +101,70 @@ def test_hosts_that_show_the_fallback_certificate_are_told_that_envoy_refuses_it
     at = "EnvoyError/Refused: spec.virtualhost.tls.enableFallbackCertificate: Envoy refuses TLS"
     assert told.startswith(f"{at} settings with Secret certs/fallback")
     assert world.messages(engine, "HTTPProxy", "app") == []
+
+
+_BRINGING = (
+    gateways.gateway_class()
+    + gateways.gateway(
+        "gw",
+        "{name: https, port: 443, protocol: HTTPS, hostname: '*.com',"
+        " tls: {options: {projectcontour.io/route-certificate: Allow}}}",
+    )
+    + gateways.route("app", hosts=("a.com",)).replace(
+        "namespace: default",
+        "namespace: default, annotations: {projectcontour.io/certificate: it}",
+    )
+)
+_CHAINED = {
+    "HTTPProxy": (_OF_PROXY, "spec.virtualhost.tls"),
+    "Ingress": (
+        _USERS["Ingress"][0].replace("secretName: it", "secretName: it, hosts: [a.com]"),
+        "spec.tls[0]",
+    ),
+    "Gateway": (_USERS["Gateway"][0], "spec.listeners[0].tls"),
+    "ListenerSet": (
+        _USERS["ListenerSet"][0].replace("{name: it}", "{name: another}", 1),
+        "spec.listeners[0].tls",
+    ),
+    "HTTPRoute": (_BRINGING, "metadata.annotations[projectcontour.io/certificate]"),
+}
+
+
+def _chains(engine: Engine) -> dict[nodes.HostKey, ObjectRef]:
+    """The names of the filter chains with the Secret `it`, by host."""
+    found = ((key, it.tls) for key, it in engine.answers(hosts.secure_host) if it is not None)
+    return {
+        key: filterchains.ref(key.fleet, key.listener, tls)
+        for key, tls in found
+        if tls is not None and tls.secret.name == "it"
+    }
+
+
+@pytest.mark.parametrize("kind", _CHAINED)
+def test_whose_filter_chain_envoy_refuses_is_told(kind: str) -> None:
+    text, path = _CHAINED[kind]
+    engine = world.world(proxies.services("s1") + pairs.secret("it") + text)
+    before = engine.answer(STATUSES[kind], world.key("app"))
+    (chain,) = set(_chains(engine).values())
+    for row, is_told in ((chain._replace(name=f"{chain.name}0"), False), (chain, True)):
+        engine.write(refusals.REFUSALS, row, ("no such cipher",))
+        engine.settle()
+        said = f"{path}: Envoy refuses TLS settings with Secret default/it"
+        assert (said in str(engine.answer(STATUSES[kind], world.key("app")))) == is_told
+    engine.write(refusals.REFUSALS, chain, None)
+    engine.settle()
+    assert engine.answer(STATUSES[kind], world.key("app")) == before
+
+
+def test_of_two_hosts_with_one_certificate_only_that_of_the_refused_chain_is_told() -> None:
+    strict = _OF_PROXY.replace("a.com", "b.com").replace("name: app", "name: strict")
+    strict = strict.replace("secretName: it", "secretName: it, minimumProtocolVersion: '1.3'")
+    engine = world.world(proxies.services("s1") + pairs.secret("it") + _OF_PROXY + strict)
+    (chain,) = (it for key, it in _chains(engine).items() if key.host == "b.com")
+    engine.write(refusals.REFUSALS, chain, ("no such cipher",))
+    engine.settle()
+    assert world.problems(engine, "HTTPProxy", "strict") == ["EnvoyError/Refused"]
+    assert world.problems(engine, "HTTPProxy", "app") == []
 
 
 def _authority() -> str:
