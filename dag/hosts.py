@@ -58,7 +58,7 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
 @query
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     """How TLS for a host is terminated; None where it is not."""
-    return _taken(view, key) or _without_tls(view, key)
+    return _taken(view, key) or _without_tls(view, key) or _uncertified(view, key)
 
 
 def _taken(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
@@ -106,6 +106,19 @@ def _without_tls(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     if claim is None or not view.ask(is_streamed, wider):
         return None
     return nodes.SecureHost(None, claim.origins, gateway_hosts.CLOSED)
+
+
+def _uncertified(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
+    """What closes the connections of a host of a Gateway's listener that has no certificate for it,
+    where a wider host has TLS."""
+    found = gateway_hosts.uncertified_host(view, key)
+    if found is None:
+        return None
+    wider = tuple(it for it in hostnames.covering(key.host) if it != key.host)
+    taken = any(servedlisteners.has_tls(view, key._replace(host=it)) for it in wider)
+    if not taken and _is_at(key, view.ask(listeners.secure_listener, ())):
+        taken = any(view.count(TAKING, (it, unread)) for it in wider for unread in (True, False))
+    return found if taken else None
 
 
 @query

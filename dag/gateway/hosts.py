@@ -41,7 +41,7 @@ def routes(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...
     In each group the oldest object is first, its rules in the order they are written.
     """
     found = view.ask(servedlisteners.owner, key)
-    if found is None or not found.is_http:
+    if found is None or not found.is_http or found.is_bare:
         return ()
     if found.is_closed or clientports.is_closed(view, found.section):
         return ((nodes.Route(nodes.Match(), REFUSED, found.section.holder),),)
@@ -71,7 +71,7 @@ def _completed(
 def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:
     """The server names whose connections may carry requests for a host: those of the listener."""
     found = view.ask(servedlisteners.owner, key)
-    if found is None or found.family != "HTTPS":
+    if found is None or found.family != "HTTPS" or found.is_bare:
         return None
     narrower = view.bucket(servedlisteners.NARROWER, found.host)
     return nodes.ServerNames(found.host.host, tuple(sorted(narrower)))
@@ -105,9 +105,9 @@ def secured(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 
 @query
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
-    """What happens to TLS connections for a host whose listener has TLS."""
+    """What happens to TLS connections for a host whose listener has TLS, and a certificate."""
     found = view.ask(servedlisteners.owner, key)
-    if found is None or found.family != "HTTPS":
+    if found is None or found.family != "HTTPS" or found.is_bare:
         return None
     told: tuple[ObjectRef, ...] = (found.section.holder,)
     if found.is_http:
@@ -125,6 +125,15 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 
 CLOSED = nodes.Stream((nodes.WeightedCluster(None),))
 """Closes connections, where nothing is attached: no wider listener may take them."""
+
+
+def uncertified_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
+    """Closes connections for a host whose listener has TLS and no certificate for it, where a wider
+    listener, perhaps of another tenant, must not take them."""
+    found = view.ask(servedlisteners.owner, key)
+    if found is None or found.family != "HTTPS":
+        return None
+    return nodes.SecureHost(None, (found.section.holder,), CLOSED)
 
 
 def closed_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:

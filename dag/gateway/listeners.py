@@ -44,6 +44,9 @@ class ListenerState:
     problems: tuple[Problem, ...] = ()
     secrets: tuple[NamespacedName, ...] = ()
     """The certificates, if it terminates TLS and is served."""
+    is_bare: bool = False
+    """It is not served for nothing but its certificates, of which it has none: connections for its
+    host are no others'."""
     clients: nodes.ClientValidation | None = None
     """What clients must show."""
     terminates: bool = False
@@ -98,9 +101,15 @@ def _state(
     told = tuple(it for it in found if isinstance(it, Problem))
     secrets = tuple(it for it in found if isinstance(it, NamespacedName))
     is_bare = listenerspecs.terminates(listener) and not secrets and not spec.allows_certificates
-    is_stopped = is_refused or is_bare or any(map(unguarded.stops_a_listener, told))
-    if is_stopped or not spec.kinds:
-        return ListenerState(spec, is_served=False, problems=(*guards, *told))
+    is_stopped = is_refused or not spec.kinds or any(map(unguarded.stops_a_listener, told))
+    if is_stopped or is_bare:
+        return ListenerState(
+            spec,
+            is_served=False,
+            problems=(*guards, *told),
+            is_bare=not is_stopped,
+            terminates=is_bare,
+        )
     return ListenerState(
         spec,
         is_served=not guards,

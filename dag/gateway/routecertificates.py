@@ -59,7 +59,7 @@ def problems_of(view: View, ref: ObjectRef, parent: Parent) -> Iterator[Problem]
     for host in parent.overridable:
         served = view.ask(servedlisteners.owner, host)
         used = view.ask(secrets, host)
-        if served is not None and not served.secrets and not used:
+        if served is not None and served.allows_certificates and not (served.secrets or used):
             yield problems.certificate_missing(problems.route(ref), host.host)
         elif secret is not None and used and secret not in used:
             yield problems.certificate_of_older_route(at, host.host)

@@ -20,7 +20,7 @@ from dag.values import hostnames
 
 @dataclass(frozen=True, slots=True)
 class ServedListener:
-    """A served listener."""
+    """A served listener, or one that lacks nothing but its certificates (`is_bare`)."""
 
     gateway: NamespacedName
     section: Section
@@ -38,6 +38,8 @@ class ServedListener:
     """Something guards it that is not served, so every request is answered with 503."""
     is_filtered: bool = False
     """Its requests pass filters before they are routed (`filteredlisteners`)."""
+    is_bare: bool = False
+    """It has no certificate. Its host is no other listener's, and nothing is routed on it."""
 
     @property
     def family(self) -> Family:
@@ -57,13 +59,14 @@ class ServedListener:
 
 @query
 def served(view: View, holder: ObjectRef) -> tuple[ServedListener, ...]:
-    """The listeners of a Gateway or ListenerSet that are served."""
+    """The served listeners of a Gateway or ListenerSet, and those that lack only certificates."""
     gateway = view.ask(listenersets.gateway_of, holder)
     fleet = view.ask(selection.fleet, gateway) if gateway is not None else None
     if gateway is None or fleet is None:
         return ()
     found = view.ask(listeners.states, holder)
-    return tuple(_owner(fleet, gateway, it) for it in found if it.is_served or it.is_closed)
+    kept = (it for it in found if it.is_served or it.is_closed or it.is_bare)
+    return tuple(_owner(fleet, gateway, it) for it in kept)
 
 
 def _owner(fleet: str, gateway: NamespacedName, state: ListenerState) -> ServedListener:
@@ -80,6 +83,7 @@ def _owner(fleet: str, gateway: NamespacedName, state: ListenerState) -> ServedL
         terminates=state.terminates,
         is_closed=state.is_closed,
         is_filtered=bool(state.filters),
+        is_bare=state.is_bare,
     )
 
 
@@ -116,6 +120,12 @@ def covering(view: View, key: nodes.HostKey) -> ServedListener | None:
     return None
 
 
+def has_tls(view: View, key: nodes.HostKey) -> bool:
+    """Whether a listener has this host that takes TLS connections for it."""
+    found = (it for it in view.bucket(OWNERS, key) if it.family == "HTTPS")
+    return any(it.secrets or it.passes_tls_on for it in found)
+
+
 def is_closed(view: View, key: nodes.HostKey) -> bool:
     """Whether the listener that takes requests for a host is closed."""
     found = taker(view, key)
@@ -142,14 +152,15 @@ Port = tuple[str, nodes.Protocol, int]
 
 
 def _port(_: ObjectRef, found: tuple[ServedListener, ...]) -> Iterator[tuple[str, Port]]:
-    return ((it.host.fleet, (it.host.listener, it.family, it.port)) for it in found)
+    served = (it for it in found if not it.is_bare)
+    return ((it.host.fleet, (it.host.listener, it.family, it.port)) for it in served)
 
 
 def _maker(
     holder: ObjectRef, found: tuple[ServedListener, ...]
 ) -> Iterator[tuple[nodes.ListenerKey, ObjectRef]]:
     """The owner of an Envoy listener: the Gateway, or the holder of a stream's own port."""
-    for it in found:
+    for it in (it for it in found if not it.is_bare):
         is_shared = it.family in {"HTTP", "HTTPS"}
         maker = ObjectRef("Gateway", *it.gateway) if is_shared else holder
         yield nodes.ListenerKey(it.host.fleet, it.host.listener), maker
@@ -159,7 +170,7 @@ def _every_name(
     _: ObjectRef, found: tuple[ServedListener, ...]
 ) -> Iterator[tuple[nodes.HostKey, Section]]:
     for it in found:
-        if it.family == "HTTPS" and not it.is_http:
+        if it.family == "HTTPS" and not it.is_http and not it.is_bare:
             yield it.host._replace(host=hostnames.EVERY), it.section
 
 
@@ -178,7 +189,7 @@ MAKERS: Index[nodes.ListenerKey, ObjectRef] = Index("who made a listener", serve
 
 
 def _http(key: nodes.HostKey, found: ServedListener) -> Iterator[tuple[nodes.HostKey, None]]:
-    if found.is_http:
+    if found.is_http and not found.is_bare:
         yield key, None
 
 

@@ -4,6 +4,7 @@ import pytest
 
 from dag import hosts, nodes
 from dag.engine.incremental import Engine
+from dag.gateway import hosts as gateway_hosts
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
@@ -17,7 +18,7 @@ from tests.dag.gateway.manifests import (
     to,
 )
 from tests.dag.httpproxy import manifests as httpproxy
-from tests.dag.world import FLEET, apply, delete, routes, secure, tls, world
+from tests.dag.world import FLEET, apply, delete, routes, secure, secure_host, tls, world
 from tests.testbed import pairs
 
 SERVICES = service("s1") + service("s2") + service("s3")
@@ -73,12 +74,20 @@ def test_a_route_of_a_wider_listener_gets_no_host_that_a_narrower_one_owns() -> 
     assert not exists(it, "x.example.com")
 
 
-def test_a_listener_that_is_not_served_owns_nothing() -> None:
+def test_a_listener_that_is_not_accepted_owns_nothing() -> None:
+    rest = f"{host('a.com')}, allowedRoutes: {{kinds: [{{kind: TCPRoute}}]}}"
+    it = world(given(https("wide"), https("odd", rest=rest)) + pairs.secret("cert") + route("r"))
+    assert secure(it, "*") == ["/ -> default/s1:80"]
+    assert not exists(it, "a.com", "ingress_https")
+    assert tls(it, "a.com") == ""
+
+
+def test_a_listener_without_its_certificate_leaves_its_host_to_no_other() -> None:
     wide, narrow = https("wide"), https("narrow", "missing", host("a.com"))
     it = world(given(wide, narrow) + pairs.secret("cert") + route("r"))
     assert secure(it, "*") == ["/ -> default/s1:80"]
     assert not exists(it, "a.com", "ingress_https")
-    assert tls(it, "a.com") == ""
+    assert secure_host(it, "a.com").stream == gateway_hosts.CLOSED
 
 
 def test_equal_matches_go_to_the_oldest_route_then_to_the_first_by_name_then_rule() -> None:
