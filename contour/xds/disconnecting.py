@@ -21,9 +21,10 @@ _DESCRIPTORS = "/proc/self/fd"
 
 
 def disconnect(peers: Collection[str]) -> int:
-    """Shuts down the connections with these peers, in gRPC's notation (`ipv4:10.0.0.1:4711`).
-    Returns how many there were."""
-    wanted, found = {unquote(it) for it in peers}, 0
+    """Shuts down the connections with these peers, in gRPC's notation (`ipv4:10.0.0.1:4711`). The
+    name of a Unix socket (`unix:/path`) stands for all of its clients, which have none. Returns how
+    many there were."""
+    wanted, found = {*peers, *map(unquote, peers)}, 0
     for number in _sockets() if wanted else ():
         with suppress(OSError), socket.socket(fileno=os.dup(number)) as it:
             if _named(it) in wanted:
@@ -56,4 +57,7 @@ def _named(of: socket.socket) -> str:
         host, port = of.getpeername()[:2]
         mapped = host.removeprefix("::ffff:")
         return f"ipv4:{mapped}:{port}" if "." in mapped else f"ipv6:[{host}]:{port}"
+    if of.family == socket.AF_UNIX and of.getsockname():
+        of.getpeername()  # raises OSError for the socket that listens
+        return f"unix:{of.getsockname()}"
     return ""

@@ -248,7 +248,8 @@ class Server:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._write(stream, stirred, over, call))
                 reading = tasks.create_task(self._read(stream, stirred, requests))
-                reading.add_done_callback(lambda _: _let_out(writing, stirred, over, call.peer()))
+                peers = self._cut_off_with(call.peer())
+                reading.add_done_callback(lambda _: _let_out(writing, stirred, over, peers))
                 self._reading[stream], self._callers[stream] = reading, call.peer()
                 self._arrivals.came()
         finally:
@@ -257,6 +258,13 @@ class Server:
             stream.close(self.clock())
             self._stirred.discard(stirred)
         return None if reading.cancelled() else reading.result()
+
+    def _cut_off_with(self, peer: str) -> tuple[str, ...]:
+        """Who is disconnected with a client: on a Unix socket all, for gRPC does not tell them
+        apart. Envoys keep what they have, and reconnect."""
+        if not peer.startswith("unix:"):
+            return (peer,)
+        return tuple(it for it in self.addresses if it.startswith("unix:"))
 
     async def _read(
         self, stream: Stream, stirred: asyncio.Event, requests: AsyncIterator[bytes]
@@ -302,7 +310,10 @@ def _later(seconds: float, action: Callable[[], None]) -> None:
 
 
 def _let_out(
-    writing: asyncio.Task[None], stirred: asyncio.Event, over: asyncio.Event, peer: str
+    writing: asyncio.Task[None],
+    stirred: asyncio.Event,
+    over: asyncio.Event,
+    peers: tuple[str, ...],
 ) -> None:
     """Lets a response be sent completely, because gRPC cannot end a call in the middle of one: the
     client would not be told, and wait for ever. One that does not read is disconnected."""
@@ -310,7 +321,7 @@ def _let_out(
     stirred.set()
 
     def cut_off() -> None:
-        if not writing.done() and not disconnect((peer,)):
+        if not writing.done() and not disconnect(peers):
             writing.cancel()
 
     asyncio.get_running_loop().call_later(LAST_WRITE, cut_off)

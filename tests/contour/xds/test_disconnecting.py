@@ -4,7 +4,10 @@ import os
 import socket
 import tempfile
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from contour.xds.disconnecting import disconnect
 
@@ -42,3 +45,22 @@ def test_the_connections_of_these_peers_end_and_no_descriptor_is_left() -> None:
 
 def test_nobody_is_looked_for_where_nobody_is_named() -> None:
     assert disconnect(()) == 0
+
+
+def test_the_clients_of_a_unix_socket_end_and_it_takes_others(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        listening = [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(2)]
+        clients: list[socket.socket] = []
+        for name, it in zip("ab", listening, strict=True):
+            it.bind(f"{tmp_path}/{name}")
+            it.listen()
+            clients += [stack.enter_context(socket.socket(socket.AF_UNIX)) for _ in range(2)]
+            clients[-2].connect(f"{tmp_path}/{name}")
+            stack.enter_context(it.accept()[0])
+        assert disconnect({f"unix:{tmp_path}/a"}) == 1
+        clients[0].settimeout(5)
+        assert clients[0].recv(1) == b""
+        clients[1].connect(f"{tmp_path}/a")
+        clients[2].setblocking(False)
+        with pytest.raises(BlockingIOError):
+            clients[2].recv(1)

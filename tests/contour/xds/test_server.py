@@ -189,10 +189,14 @@ async def test_a_fleet_that_is_removed_ends_its_streams_alone(tmp_path: Path) ->
         assert (await staying.answer()).resources[0].name == "b"
 
 
-async def test_a_client_that_reads_nothing_is_told_that_its_fleet_is_removed() -> None:
+@pytest.mark.parametrize("is_local", [False, True])
+async def test_a_client_that_reads_nothing_is_told_that_its_fleet_is_removed(
+    tmp_path: Path, *, is_local: bool
+) -> None:
     """gRPC cannot end a call in the middle of a response, so its connection ends."""
-    async with serving("127.0.0.1:0") as server:
-        address = f"127.0.0.1:{server.ports[0]}"
+    socket = f"unix:{tmp_path}/xds"
+    async with serving(socket if is_local else "127.0.0.1:0") as server:
+        address = socket if is_local else f"127.0.0.1:{server.ports[0]}"
         async with aio.insecure_channel(address, options=ALONE) as channel:
             deaf = Caller(channel, SHAPES[0])
             await deaf.ask(type_url=CLUSTER, node=node())
