@@ -6,6 +6,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 from contour.cli import main
+from tests.dag.gateway.manifests import (
+    gateway,
+    gateway_class,
+    host,
+    http,
+    https,
+    listener,
+    route,
+    stream_route,
+    to,
+)
 from tests.testbed import certificates, pairs
 
 SERVICES = """
@@ -58,37 +69,26 @@ kind: ContourConfiguration
 metadata: {name: contour, namespace: projectcontour}
 spec: {gateway: {mode: PerGateway, only: true}}
 """
-GATEWAY = """
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: contour
-  listeners: [{name: http, protocol: HTTP, port: 80, hostname: "*.example.org"}]
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: shop}
-spec:
-  parentRefs: [{name: web}]
-  hostnames: [shop.example.com]
-  rules: [{backendRefs: [{name: cart, port: 80}]}]
-"""
-ROUTE = GATEWAY.replace(', hostname: "*.example.org"', "")
-PASSTHROUGH = (
-    ROUTE.replace("name: http, protocol: HTTP, port: 80", "name: tls, protocol: TLS, port: 443")
-    .replace("port: 443}", "port: 443, tls: {mode: Passthrough}}")
-    .replace("HTTPRoute", "TLSRoute")
-    .replace("name: cart", "name: gone")
+
+
+def site(listener_: str, hosts: tuple[str, ...] = ("shop.example.com",)) -> str:
+    """A Gateway with one listener, and an HTTPRoute."""
+    routed = route("shop", to("cart"), hosts=hosts)
+    return gateway_class() + gateway("gw", listener_) + routed
+
+
+def stream(kind: str, listener_: str, hosts: str = "") -> str:
+    """A Gateway with one listener, and a route for streams to a Service that is not there."""
+    made = stream_route(kind, "shop", "{name: gone, port: 80}", hosts)
+    return gateway_class() + gateway("gw", listener_) + made
+
+
+GATEWAY = site(http(rest=host("*.example.org")))
+ROUTE = site(http())
+PASSTHROUGH = stream(
+    "TLSRoute", listener("tls", 443, "TLS", "tls: {mode: Passthrough}"), "[shop.example.com]"
 )
-BY_TLS = ROUTE.replace(
-    "protocol: HTTP, port: 80", "protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: gone}]}"
-)
+BY_TLS = site(https(secret="gone"))
 POLICY = """
 apiVersion: gateway.envoyproxy.io/v1alpha1
 kind: SecurityPolicy
@@ -155,7 +155,7 @@ BROKEN = {
         GATEWAY,
         "answered 404 by Envoy",
         "HTTPRoute default/shop",
-        "none matches the hostname of a listener of Gateway default/web",
+        "none matches the hostname of a listener of Gateway default/gw",
     ),
     "a rule that is left out": (
         ROUTE.replace("backendRefs:", "matches: [{path: {type: Prefix}}], backendRefs:"),
@@ -164,15 +164,15 @@ BROKEN = {
         "'Prefix' is none of Exact, PathPrefix",
     ),
     "a parent that is not there, of a route for every host": (
-        ROUTE.replace("web}]\n  hostnames: [shop.example.com]", "wbe}]"),
+        site(http(), hosts=()).replace("parentRefs: [{name: gw}]", "parentRefs: [{name: wg}]"),
         "answered 404 by Envoy",
         "HTTPRoute default/shop",
-        "Gateway default/wbe not found",
+        "Gateway default/wg not found",
     ),
     "a listener without its Secret": (
         BY_TLS,
         "no answer",
-        "Gateway default/web",
+        "Gateway default/gw",
         "spec.listeners[0].tls.certificateRefs[0]: Secret default/gone not found",
     ),
     "a Secret of the wrong type": (
@@ -260,11 +260,7 @@ def test_an_object_that_cannot_be_read_is_told_where_nobody_has_the_host(scheme:
     assert "default/new" not in served
 
 
-TCP = (
-    PASSTHROUGH.replace("TLSRoute", "TCPRoute")
-    .replace("protocol: TLS, port: 443, tls: {mode: Passthrough}", "protocol: TCP, port: 9000")
-    .replace("  hostnames: [shop.example.com]\n", "")
-)
+TCP = stream("TCPRoute", listener("tcp", 9000, "TCP"))
 
 
 @pytest.mark.parametrize(
@@ -313,16 +309,16 @@ OF_INGRESS = INGRESS.replace(
     [
         (TLS, "HTTPProxy default/shop"),
         (OF_INGRESS, "Ingress default/shop"),
-        (BY_TLS.replace("gone", "tls"), "Gateway default/web"),
+        (BY_TLS.replace("gone", "tls"), "Gateway default/gw"),
     ],
 )
 def test_a_certificate_that_clients_refuse_is_named(manifests: str, subject: str) -> None:
     url, told = "https://shop.example.com/cart", "the certificate in Secret default/tls is for "
-    for host, is_refused in {"www.example.com": True, "*.example.com": False}.items():
-        pair = pairs.of("tls", certificates.self_signed(host))
+    for name, is_refused in {"www.example.com": True, "*.example.com": False}.items():
+        pair = pairs.of("tls", certificates.self_signed(name))
         first = explain(url, manifests=f"{manifests}---{pair}").stdout.splitlines()[0]
         assert first.startswith("answered by Service default/cart:80")
-        assert (f"{subject}: " in first and f"{told}{host}, not for shop" in first) == is_refused
+        assert (f"{subject}: " in first and f"{told}{name}, not for shop" in first) == is_refused
 
 
 def test_what_serves_and_what_does_not_is_told_in_order() -> None:
@@ -352,7 +348,7 @@ def test_what_extensions_may_change_is_not_evaluated_and_that_is_said() -> None:
     assert "what extensions change (headers) is not evaluated" in result.stdout
 
 
-OF_ROUTES = """
+GUARDS = """
 apiVersion: projectcontour.io/v1alpha1
 kind: ContourConfiguration
 metadata: {name: contour}
@@ -365,30 +361,20 @@ spec:
     service: {unix: /run/guards.sock}
 ---
 {apiVersion: example.com/v1, kind: Guard, metadata: {name: own}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec: {gatewayClassName: contour, listeners: [{name: http, protocol: HTTP, port: 80}]}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: site}
-spec:
-  parentRefs: [{name: web}]
-  hostnames: [site.example.com]
-  rules:
-  - matches: [{path: {value: /own}}]
-    filters:
-    - {type: ExtensionRef, extensionRef: {group: example.com, kind: Guard, name: own}}
-    - {type: RequestRedirect, requestRedirect: {hostname: elsewhere.example.com}}
-  - filters: [{type: RequestRedirect, requestRedirect: {hostname: elsewhere.example.com}}]
 """
+_ELSEWHERE = "{type: RequestRedirect, requestRedirect: {hostname: elsewhere.example.com}}"
+_OWN = "{type: ExtensionRef, extensionRef: {group: example.com, kind: Guard, name: own}}"
+OF_ROUTES = (
+    GUARDS
+    + gateway_class()
+    + gateway("gw")
+    + route(
+        "site",
+        f"{{matches: [{{path: {{value: /own}}}}], filters: [{_OWN}, {_ELSEWHERE}]}}",
+        f"{{filters: [{_ELSEWHERE}]}}",
+        hosts=("site.example.com",),
+    )
+)
 
 
 @pytest.mark.parametrize(("path", "is_told"), [("/own", True), ("/", False)])
@@ -408,7 +394,7 @@ kind: SecurityPolicy
 metadata: {{name: {name}}}
 spec: {{targetRefs: [{{group: gateway.networking.k8s.io, kind: {target}}}], cors: {{}}}}
 """
-    for name, target in (("own", "HTTPRoute, name: shop"), ("wide", "Gateway, name: web"))
+    for name, target in (("own", "HTTPRoute, name: shop"), ("wide", "Gateway, name: gw"))
 )
 
 
