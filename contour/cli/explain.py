@@ -131,6 +131,7 @@ _WITHOUT_EFFECT = {
     "http": (("sni",), "is for https: without TLS no server name is asked for"),
     "grpc": (("sni",), "is for grpcs: without TLS no server name is asked for"),
     "tcp": (("method", "headers", "sni", "http3"), "is for requests: tcp:// has none"),
+    "udp": (("method", "headers", "sni", "http3"), "is for requests: udp:// has none"),
 }
 """The parameters that say nothing of a URL with this scheme, and why."""
 
@@ -138,6 +139,9 @@ _WITHOUT_EFFECT = {
 def _refuse_without_effect(url: str) -> None:
     scheme, colon, _ = url.partition("://")
     options.refuse(*_WITHOUT_EFFECT.get(scheme.lower() if colon else "http", ((), "")))
+    if scheme.lower() == "udp":
+        why = "does not go with udp://: no answer says what became of a packet"
+        options.refuse(("is_sent", "address"), why)
     if scheme.lower() in ("grpc", "grpcs"):
         options.refuse(("method",), "is for HTTP: all calls of gRPC are POST")
 
@@ -208,8 +212,9 @@ def _lines(found: "Explained", *, every: bool) -> Iterator[str]:
     yield from (f"  {_problem(it)}" for it in problems if it not in cause)
     yield ""
     yield from _steps(found["steps"], every=every)
+    is_udp = found["url"].startswith("udp:")
     for it in found["backends"]:
-        yield f"  -- backend      {_backend(it)}"
+        yield f"  -- backend      {_backend(it, 'dropped' if is_udp else 'closed')}"
 
 
 def _problems(found: "Explained") -> "Iterator[ShownProblem]":
@@ -268,9 +273,9 @@ def _named(share: "ShownBackend") -> str:
     return f"{share.get('kind', 'Service')} {share['service']}" if "service" in share else "nobody"
 
 
-def _backend(share: "ShownBackend") -> str:
+def _backend(share: "ShownBackend", lost: str) -> str:
     if "service" not in share:
-        closed = f"answered {share['status']}" if "status" in share else "closed"
+        closed = f"answered {share['status']}" if "status" in share else lost
         return f"{share['share']:.0%} {closed}: no Service"
     where = ", ".join(share["endpoints"][:3]) or "no ready endpoint"
     more = len(share["endpoints"]) - 3

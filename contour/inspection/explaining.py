@@ -23,7 +23,7 @@ from crds.gateway.grpcroute import GRPCRoute
 from crds.gateway.httproute import HTTPRoute
 from crds.gateway.streams import TLSRoute
 from crds.ingress import Ingress
-from crds.meta import ObjectRef
+from crds.meta import NamespacedName, ObjectRef
 from crds.records import replace
 from dag import fleets, listeners, tables
 from dag.engine.incremental import Engine
@@ -72,7 +72,7 @@ class Explainer:
                 for row in (*self._certificates(trace, request), *self._rows(trace, request))
                 for it in _problems(row)
             ],
-            "steps": list(map(_step, (*trace.steps, *altered, *self._unread(trace)))),
+            "steps": list(map(_step, (*trace.steps, *altered, *self._unread(trace, request)))),
             "backends": [
                 self._backend(it, trace.answer)
                 for it in (*trace.answer.backends, *trace.answer.streams)
@@ -86,16 +86,18 @@ class Explainer:
             found["fleets"] = names
         return found
 
-    def _unread(self, trace: Trace) -> Iterator[Step]:
+    def _unread(self, trace: Trace, request: Request) -> Iterator[Step]:
         """The objects whose newest version was refused, where nobody has the host: they may."""
         if not any((it.topic, it.outcome) in _UNCLAIMED for it in trace.steps):
             return
-        refused = (it for it in sorted(self.board.remarks) if it.kind in _CLAIMING)
+        kinds = {_kind(request)} if request.is_stream else _CLAIMING
+        refused = (it for it in sorted(self.board.remarks) if it.kind in kinds)
         for subject in islice((it for it in refused if self.board.faults(it)), _MOST):
             why = next(it for it in self.board.row(subject).told if it.severity == "error")
             what = ": ".join(filter(None, (why.field, why.message)))
             place = f" ({why.file}:{why.line})" if why.file else ""
-            words = f"not served as it is written, so its hosts are not known: {what}{place}"
+            unknown = "ports" if request.is_stream else "hosts"
+            words = f"not served as it is written, so its {unknown} are not known: {what}{place}"
             yield Step("host", "noted", words, subject)
 
     def _certificates(self, trace: Trace, request: Request) -> Iterator[Row]:
@@ -125,10 +127,10 @@ class Explainer:
         elif any((it.topic, it.outcome) == ("route", "passed") for it in trace.steps):
             yield from met
         else:
-            naming = list(self._naming(request.name))
+            naming = list(self._naming(request))
             holders = self._refusing(naming) if trace.host is None else ()
             yield from (*holders, *naming) if answer.status is None else (*naming, *holders)
-        yield from self._claiming(request.name)
+        yield from () if request.is_stream else self._claiming(request.name)
 
     def _refusing(self, naming: Iterable[ObjectRef]) -> Iterator[ObjectRef]:
         """The Gateways and ListenerSets with an error to which these routes are attached."""
@@ -145,12 +147,26 @@ class Explainer:
             for claim in sorted(self.engine.bucket(owner.CLAIMS, host)):
                 yield ObjectRef("HTTPProxy", *claim.seniority.key)
 
-    def _naming(self, name: str) -> Iterator[ObjectRef]:
-        """The other objects that name a host, whether or not they are served. It walks all
+    def _naming(self, request: Request) -> Iterator[ObjectRef]:
+        """The other objects that name a host or port, whether or not they are served. It walks all
         objects."""
+        if request.is_stream:
+            yield from self._of_port(_kind(request), request.port)
+            return
         for kind in ("Ingress", "HTTPRoute", "GRPCRoute", "TLSRoute"):
             for key, found in self.engine.rows(tables.BY_KIND[kind]):
-                if any(hostnames.covers(it, name) for it in _hosts(found)):
+                if any(hostnames.covers(it, request.name) for it in _hosts(found)):
+                    yield ObjectRef(kind, *key)
+
+    def _of_port(self, kind: str, port: int) -> Iterator[ObjectRef]:
+        """The routes of a kind with a parent that has a listener on a port, or is not there."""
+        for key, route in self.engine.rows(tables.BY_KIND[kind]):
+            for it in route.spec.parent_refs:
+                table = tables.BY_KIND.get(it.kind)
+                name = NamespacedName(it.namespace or key.namespace, it.name)
+                parent = self.engine.row(table, name) if table is not None else None
+                listed = getattr(parent.spec, "listeners", ()) if parent is not None else ()
+                if parent is None or any(at.port == port for at in listed):
                     yield ObjectRef(kind, *key)
 
     def _backend(self, share: Forwarded, answer: Answer) -> ShownBackend:
@@ -174,6 +190,11 @@ class Explainer:
             addresses = cluster.names or places.endpoints(self.engine, cluster)
             found["endpoints"] = [it.shown for it in addresses]
         return found
+
+
+def _kind(request: Request) -> str:
+    """The kind of the routes that lead from a port for streams."""
+    return "UDPRoute" if request.is_datagram else "TCPRoute"
 
 
 def _hosts(found: object) -> Iterator[str]:

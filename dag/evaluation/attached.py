@@ -69,7 +69,8 @@ def of_stream(world: World, key: nodes.HostKey, stream: nodes.Stream, trace: Tra
     routes = world.bucket(attachment.ATTACHED, attachment.AttachmentPoint(key, owner.section))
     route = min(routes).route.ref if routes else None
     if route is not None:
-        trace.note("route", "passed", "takes every connection", route)
+        what = "packet" if owner.protocol == "UDP" else "connection"
+        trace.note("route", "passed", f"takes every {what}", route)
     for kind in _OF_ROUTES:
         effective, levels = _of_stream(world, kind, route, owner)
         for it in effective:

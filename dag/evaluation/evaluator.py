@@ -32,7 +32,8 @@ def evaluate(world: World, fleet: str, request: Request) -> Trace:
         trace.answer = _answered(world, fleet, request, trace)
     except Closed as error:
         trace.note("listener", "failed", str(error))
-        trace.answer = Answer(cause=f"{error}: the connection is refused")
+        lost = "packets are refused" if request.is_datagram else "the connection is refused"
+        trace.answer = Answer(cause=f"{error}: {lost}")
     return trace
 
 
@@ -45,7 +46,7 @@ def _answered(world: World, fleet: str, request: Request, trace: Trace) -> Answe
     if request.is_secure:
         name, secure = places.secure_host(world, at, request)
         if secure.stream is not None:
-            trace.note("certificate", "noted", f"connections for {name} are no HTTP to Envoy")
+            trace.note("certificate", "noted", streams.described(name, secure.stream))
             return streams.of_host(world, nodes.HostKey(*at, name), secure, request, trace)
         trace.note("certificate", "passed", f"TLS as the host {name} asks for it")
         attached.of_listener(world, nodes.HostKey(*at, name), trace)

@@ -23,7 +23,10 @@ class Request:
     """What a TLS client asks for (SNI); the host if None, no name at all if empty."""
     is_http3: bool = False
     is_stream: bool = False
-    """A connection to a TCP port; nothing but `host`, `port` and `source` matters."""
+    """A connection to a TCP port, or packets to a UDP port; nothing but `host`, `port` and `source`
+    matters."""
+    is_datagram: bool = False
+    """Packets to a UDP port."""
     source: str = "127.0.0.1"
     """The address of the peer."""
     client: str = ""
@@ -33,7 +36,7 @@ class Request:
     def scheme(self) -> str:
         """The scheme of the URL."""
         if self.is_stream:
-            return "tcp"
+            return "udp" if self.is_datagram else "tcp"
         return "https" if self.is_secure else "http"
 
     @property

@@ -6,7 +6,7 @@ For `contour explain` and the dashboard.
 import ipaddress
 import re
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from dag.evaluation.requests import Request
 from dag.values import headers as header_values
@@ -24,7 +24,7 @@ def request(
     """The request that a client would send. Raises ValueError that says what is wrong.
 
     `grpc://` and `grpcs://` are calls, whose path is `/SERVICE/METHOD`; `tcp://HOST:PORT` is a
-    connection to a TCP port.
+    connection to a TCP port, `udp://HOST:PORT` are packets to a UDP port.
     The method is taken as it is written: `get` is another one than `GET`.
     `headers` are written `name: value`; `host` among them replaces the host of the URL.
     `server_name` is what the TLS client asks for: the host of the URL if None, none if empty.
@@ -39,8 +39,8 @@ def request(
         raise ValueError(f"{url} is no URL: {error}") from None
     if parts.scheme not in _SCHEMES or not parts.hostname:
         raise ValueError(f"{url} is no URL of HTTP, such as https://shop.example.com/cart")
-    if parts.scheme == "tcp":
-        return _connection(url, parts.hostname, port, source)
+    if parts.scheme in _UNREAD:
+        return _connection(url, parts, port, source)
     if not method.isascii() or not method.isalpha():
         raise ValueError(f"{method!r} is no method, such as POST")
     sent = tuple(map(_header, headers))
@@ -67,14 +67,22 @@ def request(
 _NOT_IN_URLS = re.compile(r"[\x00-\x20\x7f]")
 """White space, which `urlsplit` would leave out in part, and control characters."""
 _SECURE = frozenset({"https", "grpcs"})
-_SCHEMES = frozenset({"http", "grpc", "tcp", *_SECURE})
+_UNREAD = frozenset({"tcp", "udp"})
+_SCHEMES = frozenset({"http", "grpc", *_UNREAD, *_SECURE})
 _GRPC = (("content-type", "application/grpc"),)
 
 
-def _connection(url: str, host: str, port: int | None, source: str) -> Request:
+def _connection(url: str, parts: SplitResult, port: int | None, source: str) -> Request:
     if port is None:
-        raise ValueError(f"{url} has no port, as tcp://127.0.0.1:5432 has")
-    return Request(host, method="", port=port, source=_address(source), is_stream=True)
+        raise ValueError(f"{url} has no port, as {parts.scheme}://127.0.0.1:5432 has")
+    return Request(
+        parts.hostname or "",
+        method="",
+        port=port,
+        source=_address(source),
+        is_stream=True,
+        is_datagram=parts.scheme == "udp",
+    )
 
 
 def _header(line: str) -> tuple[str, str]:

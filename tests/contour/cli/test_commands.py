@@ -96,6 +96,8 @@ def test_versions_are_read_by_programs() -> None:
         ("explain grpcs://a.example/a/b -X GET", "--request is for HTTP"),
         ("explain tcp://a.example:1 -H a:b", "--header is for requests"),
         ("explain TCP://a.example:1 --sni a", "--sni is for requests"),
+        ("explain udp://a.example:1 -X PUT", "--request is for requests"),
+        ("explain udp://a.example:1 --run", "--run does not go with udp"),
         ("explain http://a.example/\udcff", "it is not UTF-8"),
         ("explain http://a.example/ -H a:\udcff", "it is not UTF-8"),
         ("bootstrap --node \udcff", "it is not UTF-8"),

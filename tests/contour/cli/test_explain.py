@@ -278,6 +278,48 @@ def test_the_route_that_takes_a_connection_is_named(url: str, manifests: str, ro
         assert told == (backend == "gone")
 
 
+UDP = stream("UDPRoute", listener("udp", 9000, "UDP"))
+DNS = """
+---
+apiVersion: v1
+kind: Service
+metadata: {name: dns}
+spec: {ports: [{name: dns, port: 53, protocol: UDP}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: dns, labels: {kubernetes.io/service-name: dns}}
+addressType: IPv4
+endpoints: [{addresses: [127.0.0.1]}]
+ports: [{name: dns, port: 9053, protocol: UDP}]
+"""
+
+
+def test_packets_are_explained() -> None:
+    url = "udp://shop.example.com:9000"
+    to_dns = UDP.replace("{name: gone, port: 80}", "{name: dns, port: 53}") + DNS
+    served = explain(url, manifests=to_dns).stdout
+    assert served.startswith("forwarded to Service default/dns:53: Envoy forwards packets to UDP")
+    assert "ok route        UDPRoute default/shop: takes every packet" in served
+    lost = explain(url, manifests=UDP).stdout.splitlines()
+    assert lost[0].startswith("no answer: no backend takes packets to UDP port 9000: they are")
+    assert "dropped: UDPRoute default/shop: " in lost[0]
+    both = to_dns.replace("{name: dns, port: 53}", "{name: gone, port: 80}, {name: dns, port: 53}")
+    assert "-- backend      50% dropped: no Service" in explain(url, manifests=both).stdout
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "udp"])
+def test_where_no_route_takes_a_port_its_routes_are_told_and_those_of_no_host(
+    scheme: str,
+) -> None:
+    routed = {"tcp": TCP, "udp": UDP}[scheme]
+    broken = routed.replace("parentRefs: [{name: gw}]", "parentRefs: [{name: wg}]")
+    first = explain(f"{scheme}://shop.example.com:9000", manifests=f"{broken}---{INGRESS}").stdout
+    assert first.splitlines()[0].startswith("no answer: ")
+    assert f"{scheme.upper()}Route default/shop: " in first
+    assert "Ingress default/shop" not in first
+
+
 def test_backends_are_named_with_their_kinds() -> None:
     backend = """
 apiVersion: gateway.envoyproxy.io/v1alpha1
