@@ -33,6 +33,8 @@ class ShownProblem(TypedDict):
     line: int
     message: str
     text: str
+    elsewhere: NotRequired[bool]
+    """It is about other rules of the object than the one that takes the request."""
 
 
 class ShownStep(TypedDict):

@@ -202,10 +202,12 @@ def _lines(found: "Explained", *, every: bool) -> Iterator[str]:
     """The outcome with its cause first, then what is wrong, then every step.
 
     A single error is in the first line, too, or a single warning where there is no error; of
-    several it is not known which one is the cause.
+    several it is not known which one is the cause. Those of other rules than the one that takes the
+    request are none.
     """
     problems = list(_problems(found))
-    candidates = [it for it in problems if it["severity"] == "error"] or problems
+    errors = [it for it in problems if it["severity"] == "error"]
+    candidates = [it for it in errors or problems if not it.get("elsewhere")]
     cause = candidates if len(candidates) == 1 else []
     yield ": ".join((_answered(found), *map(_problem, cause)))
     yield f"  {found['method']} {found['url']}" if found["method"] else f"  {found['url']}"

@@ -15,7 +15,7 @@ from contour.answers.explained import (
     ShownStep,
 )
 from contour.complaints import Locate
-from contour.inspection import altering, analysis
+from contour.inspection import altering, analysis, ruleplaces
 from contour.status import listing, rows
 from contour.status.board import Board
 from contour.status.rows import Row, Told, plain_subject
@@ -67,11 +67,7 @@ class Explainer:
             "method": request.method,
             "url": request.url,
             "answer": _answer(trace.answer),
-            "problems": [
-                it
-                for row in (*self._certificates(trace, request), *self._rows(trace, request))
-                for it in _problems(row)
-            ],
+            "problems": list(self._problems(trace, request)),
             "steps": list(map(_step, (*trace.steps, *altered, *self._unread(trace, request)))),
             "backends": [
                 self._backend(it, trace.answer)
@@ -85,6 +81,13 @@ class Explainer:
         if names and fleet not in names:
             found["fleets"] = names
         return found
+
+    def _problems(self, trace: Trace, request: Request) -> Iterator[ShownProblem]:
+        route = trace.answer.route
+        rule = ruleplaces.place(self.engine, route, trace.host or "") if route is not None else ""
+        for row in (*self._certificates(trace, request), *self._rows(trace, request)):
+            is_own = route is not None and row.subject == route.origin
+            yield from _problems(row, rule if is_own else "")
 
     def _unread(self, trace: Trace, request: Request) -> Iterator[Step]:
         """The objects whose newest version was refused, where nobody has the host: they may."""
@@ -231,10 +234,14 @@ def _step(step: Step) -> ShownStep:
     return found
 
 
-def _problems(row: Row) -> Iterator[ShownProblem]:
+def _problems(row: Row, rule: str) -> Iterator[ShownProblem]:
+    """The problems of an object; `rule` is the path of its rule that takes the request, if any."""
     order = {"error": 0, "warning": 1, "info": 2}
     for it in sorted(rows.causes(row.told), key=lambda told: order[told.severity]):
-        yield _problem(row.subject, it)
+        found = _problem(row.subject, it)
+        if ruleplaces.is_about_others(it.text, rule):
+            found["elsewhere"] = True
+        yield found
 
 
 def _problem(subject: ObjectRef, told: Told) -> ShownProblem:

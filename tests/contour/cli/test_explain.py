@@ -229,6 +229,43 @@ def test_of_several_problems_none_is_called_the_cause() -> None:
     assert all(name in line for name, line in zip(("nowhere", "gone"), told, strict=True))
 
 
+_OTHERS = {
+    "HTTPRoute": site(http()).replace(
+        "rules: [",
+        "rules: [{matches: [{path: {value: /broken}}], backendRefs: [{name: gone, port: 80}]}, ",
+    ),
+    "HTTPProxy": PROXY.replace(
+        "  routes:",
+        "  routes:\n  - conditions: [{prefix: /broken}]\n    services: [{name: gone, port: 80}]",
+    ),
+    "Ingress": INGRESS.replace("{name: htpp}", "{number: 80}").replace(
+        "paths:",
+        "paths:\n      - {path: /broken, pathType: Prefix,"
+        " backend: {service: {name: gone, port: {number: 80}}}}",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", _OTHERS)
+def test_the_only_error_is_no_cause_where_it_is_about_another_rule(kind: str) -> None:
+    manifests = _OTHERS[kind].replace("name: cart", "name: empty")
+    first, *rest = explain("http://shop.example.com/cart", manifests=manifests).stdout.splitlines()
+    assert first == "answered 503 by Envoy: no endpoint of Service default/empty is ready"
+    assert "Service default/gone not found" in "".join(rest)
+    first, *_ = explain("http://shop.example.com/broken", manifests=manifests).stdout.splitlines()
+    assert f"{kind} default/shop: " in first
+    assert "Service default/gone not found" in first
+
+
+def test_of_several_errors_that_of_the_rule_is_the_cause() -> None:
+    manifests = _OTHERS["HTTPProxy"].replace("name: cart", "name: lost")
+    for path, own, other in (("broken", "gone", "lost"), ("cart", "lost", "gone")):
+        url = f"http://shop.example.com/{path}"
+        first, _, *rest = explain(url, manifests=manifests).stdout.splitlines()
+        assert f"Service default/{own} not found" in first
+        assert f"Service default/{other} not found" in rest[0]
+
+
 def test_a_single_error_is_the_cause_beside_a_warning() -> None:
     both = BROKEN["a typing error in a Service"][0].replace(
         "name: shop", "name: shop, annotations: {projectcontour.io/nothing: x}", 1
