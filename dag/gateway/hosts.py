@@ -41,7 +41,7 @@ def routes(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...
     In each group the oldest object is first, its rules in the order they are written.
     """
     found = view.ask(servedlisteners.owner, key)
-    if found is None or not found.is_http or found.is_bare:
+    if found is None or not found.is_http or found.lacks_certificates:
         return ()
     if found.is_closed or clientports.is_closed(view, found.section):
         return ((nodes.Route(nodes.Match(), REFUSED, found.section.holder),),)
@@ -71,7 +71,7 @@ def _completed(
 def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:
     """The server names whose connections may carry requests for a host: those of the listener."""
     found = view.ask(servedlisteners.owner, key)
-    if found is None or found.family != "HTTPS" or found.is_bare:
+    if found is None or found.family != "HTTPS" or found.lacks_certificates:
         return None
     narrower = view.bucket(servedlisteners.NARROWER, found.host)
     return nodes.ServerNames(found.host.host, tuple(sorted(narrower)))
@@ -107,7 +107,7 @@ def secured(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     """What happens to TLS connections for a host whose listener has TLS, and a certificate."""
     found = view.ask(servedlisteners.owner, key)
-    if found is None or found.family != "HTTPS" or found.is_bare:
+    if found is None or found.family != "HTTPS" or found.lacks_certificates:
         return None
     told: tuple[ObjectRef, ...] = (found.section.holder,)
     if found.is_http:

@@ -44,7 +44,7 @@ class ListenerState:
     problems: tuple[Problem, ...] = ()
     secrets: tuple[NamespacedName, ...] = ()
     """The certificates, if it terminates TLS and is served."""
-    is_bare: bool = False
+    lacks_certificates: bool = False
     """It is not served for nothing but its certificates, of which it has none: connections for its
     host are no others'."""
     clients: nodes.ClientValidation | None = None
@@ -100,15 +100,17 @@ def _state(
     guards = closing if spec.family is not None else ()
     told = tuple(it for it in found if isinstance(it, Problem))
     secrets = tuple(it for it in found if isinstance(it, NamespacedName))
-    is_bare = listenerspecs.terminates(listener) and not secrets and not spec.allows_certificates
+    lacks_certificates = (
+        listenerspecs.terminates(listener) and not secrets and not spec.allows_certificates
+    )
     is_stopped = is_refused or not spec.kinds or any(map(unguarded.stops_a_listener, told))
-    if is_stopped or is_bare:
+    if is_stopped or lacks_certificates:
         return ListenerState(
             spec,
             is_served=False,
             problems=(*guards, *told),
-            is_bare=not is_stopped,
-            terminates=is_bare,
+            lacks_certificates=not is_stopped,
+            terminates=lacks_certificates,
         )
     return ListenerState(
         spec,

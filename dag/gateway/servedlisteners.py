@@ -20,7 +20,7 @@ from dag.values import hostnames
 
 @dataclass(frozen=True, slots=True)
 class ServedListener:
-    """A served listener, or one that lacks nothing but its certificates (`is_bare`)."""
+    """A served listener, or one that lacks nothing but its certificates (`lacks_certificates`)."""
 
     gateway: NamespacedName
     section: Section
@@ -38,7 +38,7 @@ class ServedListener:
     """Something guards it that is not served, so every request is answered with 503."""
     is_filtered: bool = False
     """Its requests pass filters before they are routed (`filteredlisteners`)."""
-    is_bare: bool = False
+    lacks_certificates: bool = False
     """It has no certificate. Its host is no other listener's, and nothing is routed on it."""
 
     @property
@@ -65,7 +65,7 @@ def served(view: View, holder: ObjectRef) -> tuple[ServedListener, ...]:
     if gateway is None or fleet is None:
         return ()
     found = view.ask(listeners.states, holder)
-    kept = (it for it in found if it.is_served or it.is_closed or it.is_bare)
+    kept = (it for it in found if it.is_served or it.is_closed or it.lacks_certificates)
     return tuple(_owner(fleet, gateway, it) for it in kept)
 
 
@@ -83,7 +83,7 @@ def _owner(fleet: str, gateway: NamespacedName, state: ListenerState) -> ServedL
         terminates=state.terminates,
         is_closed=state.is_closed,
         is_filtered=bool(state.filters),
-        is_bare=state.is_bare,
+        lacks_certificates=state.lacks_certificates,
     )
 
 
@@ -152,7 +152,7 @@ Port = tuple[str, nodes.Protocol, int]
 
 
 def _port(_: ObjectRef, found: tuple[ServedListener, ...]) -> Iterator[tuple[str, Port]]:
-    served = (it for it in found if not it.is_bare)
+    served = (it for it in found if not it.lacks_certificates)
     return ((it.host.fleet, (it.host.listener, it.family, it.port)) for it in served)
 
 
@@ -160,7 +160,7 @@ def _maker(
     holder: ObjectRef, found: tuple[ServedListener, ...]
 ) -> Iterator[tuple[nodes.ListenerKey, ObjectRef]]:
     """The owner of an Envoy listener: the Gateway, or the holder of a stream's own port."""
-    for it in (it for it in found if not it.is_bare):
+    for it in (it for it in found if not it.lacks_certificates):
         is_shared = it.family in {"HTTP", "HTTPS"}
         maker = ObjectRef("Gateway", *it.gateway) if is_shared else holder
         yield nodes.ListenerKey(it.host.fleet, it.host.listener), maker
@@ -170,7 +170,7 @@ def _every_name(
     _: ObjectRef, found: tuple[ServedListener, ...]
 ) -> Iterator[tuple[nodes.HostKey, Section]]:
     for it in found:
-        if it.family == "HTTPS" and not it.is_http and not it.is_bare:
+        if it.family == "HTTPS" and not it.is_http and not it.lacks_certificates:
             yield it.host._replace(host=hostnames.EVERY), it.section
 
 
@@ -189,7 +189,7 @@ MAKERS: Index[nodes.ListenerKey, ObjectRef] = Index("who made a listener", serve
 
 
 def _http(key: nodes.HostKey, found: ServedListener) -> Iterator[tuple[nodes.HostKey, None]]:
-    if found.is_http and not found.is_bare:
+    if found.is_http and not found.lacks_certificates:
         yield key, None
 
 
