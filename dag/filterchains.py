@@ -105,8 +105,11 @@ def _of_fallback(view: View, path: str) -> Iterator[ChainUse]:
 def _of_listeners(view: View, subject: ObjectRef) -> Iterator[ChainUse]:
     gateway = view.ask(listenersets.gateway_of, subject)
     fleet = view.ask(selection.fleet, gateway) if gateway is not None else None
-    for index, it in enumerate(view.ask(listenerspecs.specs, subject) if fleet is not None else ()):
-        if fleet is not None and it.family == "HTTPS":
+    if fleet is None:
+        return
+    specs = view.ask(listenerspecs.specs, subject)
+    for index, it in enumerate(specs):
+        if it.family == "HTTPS":
             key = nodes.HostKey(fleet, it.listener, it.host)
             yield from _of_host(view, subject, key, f"spec.listeners[{index}].tls")
 

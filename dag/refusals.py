@@ -228,7 +228,8 @@ def _uncertified(view: View, holder: ObjectRef) -> dict[str, Problem]:
     it, or the filter chain with it."""
     found: dict[str, Problem] = {}
     chains = tuple(filterchains.used(view, holder))
-    for index, state in enumerate(view.ask(listeners.states, holder)):
+    states = view.ask(listeners.states, holder)
+    for index, state in enumerate(states):
         at = Place(holder).at("listeners", index).at("tls")
         told = [(it, it) for it in uses.of_listener(state)]
         told += [(it.secret, it.chain) for it in chains if it.path == at.path]

@@ -3,7 +3,7 @@ connections that another API takes."""
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import cast
@@ -82,7 +82,7 @@ def _texts(found: object) -> set[str]:
 
 
 def _parts(found: object) -> Iterable[object]:
-    names = _fields(type(found))
+    names = _fields(cast("Hashable", type(found)))
     if names:
         is_of_other = "name" in names and getattr(found, "kind", "Secret") != "Secret"
         return [getattr(found, it) for it in names if not (is_of_other and it == "name")]
@@ -92,7 +92,7 @@ def _parts(found: object) -> Iterable[object]:
 
 
 @cache
-def _fields(model: type) -> tuple[str, ...]:
+def _fields(model: Hashable) -> tuple[str, ...]:
     return tuple(it.name for it in fields(model)) if is_dataclass(model) else ()
 
 
