@@ -77,7 +77,8 @@ async def outcomes(
         async with limit:
             return await taken(right)
 
-    return await asyncio.gather(*map(one, every))
+    with _at_the_level_of_the_program():
+        return await asyncio.gather(*map(one, every))
 
 
 def note(options: Options, measurement: str, found: Iterable[Outcome]) -> None:
@@ -94,11 +95,20 @@ def logged() -> Iterator[Sequence[str]]:
     handler = logging.Handler(logging.INFO)
     handler.emit = lambda record: found.append(record.getMessage())  # type: ignore[method-assign]
     log = logging.getLogger()
-    level = log.level
     log.addHandler(handler)
-    log.setLevel(logging.INFO)  # the level of the program
     try:
         yield found
     finally:
-        log.setLevel(level)
         log.removeHandler(handler)
+
+
+@contextmanager
+def _at_the_level_of_the_program() -> Iterator[None]:
+    """Logs from INFO on; blocks of `logged` that overlap share the level."""
+    log = logging.getLogger()
+    level = log.level
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
