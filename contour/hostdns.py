@@ -40,6 +40,8 @@ class Resolver:
         self._lookup = lookup or looked_up
         self._known: dict[NamespacedName, Found | None] = {}
         """What was found for each wanted Service; None: nothing yet."""
+        self._failures: dict[NamespacedName, int] = {}
+        """Failed attempts in a row."""
         self._queue = WorkQueue[NamespacedName]()
         self._is_running = False
         self._slots = asyncio.Semaphore(AT_ONCE)
@@ -50,6 +52,7 @@ class Resolver:
         if change.query is not hostdns.wanted:
             return False
         service = change.key
+        self._failures.pop(service, None)
         if change.new:
             self._known[service] = None
             if self._is_running:
@@ -74,14 +77,17 @@ class Resolver:
 
     async def _refresh(self, service: NamespacedName) -> bool:
         if service not in self._known:
-            self._queue.forget(service)
             return False
-        if await self._look(service):
-            self._queue.forget(service)
-            self._queue.add(service, backoff.jittered(REFRESH))
+        resolves = await self._look(service)
+        if service not in self._known:
+            return False
+        if resolves:
+            self._failures.pop(service, None)
+            pause = backoff.jittered(REFRESH)
         else:
-            failures = self._queue.fail(service)
-            self._queue.add(service, backoff.delay(failures, REFRESH, LONGEST_BACKOFF))
+            self._failures[service] = failures = self._failures.get(service, 0) + 1
+            pause = backoff.delay(failures, REFRESH, LONGEST_BACKOFF)
+        self._queue.add(service, pause)
         return False
 
     async def _look(self, service: NamespacedName) -> bool:

@@ -14,6 +14,7 @@ from crds.meta import NamespacedName
 from dag import hostdns
 from dag.engine.incremental import Engine
 from dag.engine.view import Change, Plan
+from tests.testbed import virtualtime
 
 CART, SHOP = NamespacedName("default", "cart"), NamespacedName("team", "shop")
 PATIENCE = 60
@@ -145,3 +146,15 @@ async def test_what_the_machine_says(name: str, found: tuple[str, ...]) -> None:
 async def test_what_is_no_name_of_a_host_is_an_error(name: str) -> None:
     with pytest.raises(OSError, match=r"."):
         await resolving.looked_up(name)
+
+
+def test_attempts_become_rarer_while_a_name_does_not_resolve() -> None:
+    rig = Rig()
+
+    async def ten_minutes() -> None:
+        rig.note(SHOP, True)
+        async with running(rig):
+            await asyncio.sleep(600)
+
+    virtualtime.run(ten_minutes())
+    assert 20 < rig.asked["shop.team.svc"] < 60
