@@ -23,6 +23,7 @@ from contour.xds.fleet import Fleet
 from contour.xds.identities import NodeIdentity
 from contour.xds.limits import Limits, Peers, TooMany
 from contour.xds.memory import Arrivals
+from contour.xds.observer import AckObserver
 from contour.xds.pacing import Pace
 from contour.xds.stream import Dialect, Node, Stream, Violation
 from contour.xds.whole import Edition
@@ -112,7 +113,7 @@ class Server:
 
     def remove(self, name: str) -> None:
         """Removes a fleet and ends its streams; Envoys keep what they have."""
-        self._end(self.fleets.pop(name, None))
+        self._forget(self.fleets.pop(name, None))
 
     def shut(self, name: str) -> None:
         """Ends the streams of a fleet whose Envoys are about to end; they keep what they have, and
@@ -128,11 +129,17 @@ class Server:
 
     def remove_node(self, identity: NodeIdentity) -> None:
         """Removes the fleet of a node ID and ends its streams; Envoys keep what they have."""
-        self._end(self.by_node.pop(identity, None))
+        self._forget(self.by_node.pop(identity, None))
 
-    def _end(self, fleet: Fleet | None) -> None:
+    def _forget(self, fleet: Fleet | None) -> None:
+        """Ends the streams of a removed fleet. They end later, and nobody is told of that."""
+        if fleet is not None:
+            fleet.observer = AckObserver()
+            self._end(fleet)
+
+    def _end(self, fleet: Fleet) -> None:
         for stream, reading in self._reading.items():
-            if fleet is not None and stream.fleet is fleet:
+            if stream.fleet is fleet:
                 reading.cancel()
 
     async def start(self) -> None:

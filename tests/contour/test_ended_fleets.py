@@ -1,18 +1,23 @@
 """Fleets of Gateways that come and go leave nothing behind once their last Envoy has gone."""
 
 import asyncio
+import json
 from pathlib import Path
 
 from grpc import aio
 
 from contour.instance import Instance
-from contour.xds.resources import LISTENER
+from contour.xds.envoy import Patience
+from contour.xds.resources import CLUSTER, LISTENER
 from contour.xds.server import Server
 from dag import refusals
 from dag.fleetnames import DEFAULT_FLEET
 from dag.ports import HostPorts
+from dag.rawconfig import revisions
+from tests.contour.rawconfig.documents import document
 from tests.contour.test_controller import events
 from tests.contour.xds.test_server import SHAPES, Caller, node
+from tests.conversations.playbook import DeltaClient
 from tests.dag.gateway.manifests import configuration, gateway, gateway_class
 from tests.testbed.patience import PATIENCE
 
@@ -73,3 +78,25 @@ async def test_a_fleet_with_envoys_is_kept_until_they_have_gone(tmp_path: Path) 
     instance.take(events(gateway("four")))
     assert _left(instance) == ({"default/two", "default/three", "default/four"},) * 2
     await server.stop(0)
+
+
+async def test_streams_that_end_after_their_envoyconfig_leave_no_report() -> None:
+    """Another one of that name and content would count as accepted before an Envoy has it."""
+    server = Server((), patience=Patience(comeback=0))
+    instance = Instance(server)
+    config = json.dumps(document("resources: [{type: cluster, value: {name: a}}]"))
+    instance.take(events(config))
+    (fleet,) = server.by_node.values()
+    envoy = DeltaClient(fleet)
+    envoy.stream.receive(envoy.subscribe(CLUSTER, ()), fleet.clock())
+    response = envoy.stream.response(fleet.clock())
+    assert response is not None
+    envoy.stream.receive(envoy.answer(envoy.take(response).type_url, ""), fleet.clock())
+    rows = instance.controller.engine.rows
+    assert [it.is_taken for _, it in rows(revisions.ACKNOWLEDGEMENTS)] == [True]
+    instance.take(events(config, gone=True))
+    envoy.stream.close(fleet.clock())
+    later = asyncio.Event()
+    asyncio.get_running_loop().call_later(0, later.set)
+    await later.wait()
+    assert not [*rows(revisions.ACKNOWLEDGEMENTS)]
