@@ -47,7 +47,10 @@ class PendingRemovals:
         """Ends the removal of a resource, whether it is completed or cancelled."""
         resource = to.removing.pop(name, None)
         if resource is not None:
-            self._needed.subtract(_needs(resource))
+            for need in _needs(resource):
+                self._needed[need] -= 1
+                if self._needed[need] <= 0:
+                    del self._needed[need]
         return resource
 
     def is_needed(self, name: Name) -> bool:
