@@ -93,17 +93,14 @@ class Envoy:
         self._patience = served.patience
         self.subscriptions: defaultdict[str, list[Subscription]] = defaultdict(list)
         self.alarms = Alarms(self.wake)
-        self.gates = Gates(
-            *(served.store, served.quarantine, self.alarms),
-            *(served.patience.warming, served.waits),
-        )
+        warming = served.patience.warming
+        self.gates = Gates(served.store, served.quarantine, self.alarms, warming, served.waits)
         self._warming = Warming(served.store, self.gates, self.subscriptions)
         self._initial = InitialResources(served.store, self.gates, self._warming)
         self._removals = PendingRemovals()
         self._arrival = Arrival(self.subscriptions)
         self._whole: Whole | None = None
         if (edition := served.edition) is not None:
-            warming = served.patience.warming
             self._whole = Whole(edition, self.subscriptions, self.alarms, warming, now)
         # Until then it may use what it has not reported yet: it reconnects and asks step by step.
         self._young_until = now + served.patience.absence
@@ -300,6 +297,7 @@ class Envoy:
         self._arrival.closed(by)
         self.align()
         self._removals.closed(by)
+        self.gates.forget(by)
         self._remove_passed(now)
         return [(by, Gone())]
 

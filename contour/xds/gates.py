@@ -190,6 +190,11 @@ class Gates:
         else:
             to.serve_newest(name, part)
 
+    def forget(self, by: Subscription) -> None:
+        """A stream has ended: nothing is released on it any more."""
+        for held in self._waiting.values():
+            held.difference_update([it for it in held if it.to is by])
+
     def _blocked(
         self, resource: Resource, before: Baseline, now: float
     ) -> dict[str, frozenset[Name]]:

@@ -96,7 +96,9 @@ class PendingRemovals:
         return bool(done)
 
     def closed(self, by: Subscription) -> None:
-        """A stream has ended: it acknowledges nothing any more."""
+        """A stream has ended: it acknowledges nothing any more, and nothing is removed from it."""
+        for name in tuple(by.removing):
+            self.cancel(by, name)
         for barrier in self._barriers:
             for key in [it for it in barrier.awaits if it[0] is by]:
                 del barrier.awaits[key]
