@@ -37,6 +37,7 @@ class Aging:
         self._reported: dict[Held, Phase] = {}
         self._next: dict[Held, datetime] = {}
         self._due: list[tuple[datetime, Held]] = []  # a heap of these; some have been replaced
+        self._latest = datetime.min.replace(tzinfo=UTC)  # that the clock has shown
 
     def note(self, held: Held, found: Validity | None) -> bool:
         """Takes certificates that are in use, changed, or (None) no longer used. Returns whether
@@ -46,11 +47,17 @@ class Aging:
             self._next.pop(held, None)
             return self._report(held, None)
         self._known[held] = found
-        return self._check(held, found, self._now())
+        now = self._now()
+        self._latest = max(self._latest, now)
+        return self._check(held, found, now)
 
     def update(self) -> bool:
         """Writes the phases that have changed by now. Returns whether there were any."""
         now, changed = self._now(), False
+        if now < self._latest:  # it was set back
+            for held, found in self._known.items():
+                changed |= self._check(held, found, now)
+        self._latest = now
         while self._due and self._due[0][0] <= now:
             moment, held = heapq.heappop(self._due)
             if self._next.get(held) == moment:

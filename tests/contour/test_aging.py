@@ -96,6 +96,17 @@ def test_of_a_certificate_that_is_replaced_the_moments_of_the_last_count() -> No
     assert (aging.update(), rows) == (True, {SECRET: "ending"})
 
 
+def test_a_clock_that_is_set_back_takes_back_what_it_told() -> None:
+    clock, rows = Clock(END + MINUTE), Rows()
+    aging = Aging(rows.write, clock)
+    aging.note(SECRET, Validity(BEGIN, END))
+    assert rows == {SECRET: "ended"}
+    clock.now = BEGIN + MINUTE
+    assert (aging.update(), rows) == (True, {})
+    clock.now = END
+    assert (aging.update(), rows) == (True, {SECRET: "ended"})
+
+
 def cert(name: str = "cert", days: int = 90, number: int = 0) -> str:
     return pairs.with_pair(name, *pairs.pair(number, days=days))
 
