@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 _SHORTEST, _LONGEST = 0.1, 10.0  # seconds between two starts
 _LONG_ENOUGH = 30.0  # seconds after which a start counts as successful
+_LOGS_EVERY = 10.0  # seconds between two checks of the size of its log
 _LAST = 1.0
 """Seconds that the process has to end: the leader frees its Lease afterwards."""
 
@@ -65,12 +66,21 @@ class Child:
             )
         finally:
             os.close(output)
+        bounding = asyncio.ensure_future(self._bound_log())
         try:
             await self._give(process)
             return await process.wait()
         finally:
+            bounding.cancel()
             if process.returncode is None:
                 await _end(process)
+
+    async def _bound_log(self) -> None:
+        """Bounds the size of the log, until it is cancelled."""
+        while self.log is not None:
+            with suppress(OSError):  # somebody has removed it
+                Log(self.log).cut()
+            await asyncio.sleep(_LOGS_EVERY)
 
     async def _give(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None

@@ -423,3 +423,14 @@ async def _passed(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     while data := await reader.read(1 << 16):
         writer.write(data)
     writer.close()
+
+
+async def test_the_log_of_the_process_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("contour.ratelimits.child._LOGS_EVERY", 0.01)
+    log = tmp_path / "log"
+    async with running(tmp_path):
+        os.truncate(log, 17 << 20)
+        await eventually(lambda: log.stat().st_size < 1 << 20)
+    assert log.with_name("log.1").stat().st_size == 8 << 20
