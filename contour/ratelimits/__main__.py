@@ -10,6 +10,7 @@ HTTP/1.1 (`calls`); both in gRPC's notation (`unix:PATH`). One line of standard 
 import asyncio
 import logging
 import os
+import socket
 import ssl
 import sys
 from collections.abc import Generator
@@ -60,7 +61,11 @@ async def _listening(service: Service, listen: str, given: Settings) -> asyncio.
         return await loop.create_unix_server(made, path, backlog=_BACKLOG)
     host, _, port = listen.rpartition(":")
     tls = _terms(given) if given.certificate else None
-    return await loop.create_server(made, host.strip("[]"), int(port), ssl=tls, backlog=_BACKLOG)
+    server = await loop.create_server(made, host.strip("[]"), int(port), ssl=tls, backlog=_BACKLOG)
+    for it in server.sockets:
+        # An Envoy that vanishes with its node does not end its connections.
+        it.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return server
 
 
 def _terms(given: Settings) -> ssl.SSLContext:

@@ -1,9 +1,11 @@
 """The embedded rate limit service: windows, bad configurations, its process, and Redis."""
 
 import asyncio
+import importlib
 import os
 import re
 import signal
+import socket
 import ssl
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from contour.ratelimits import limits, messages
-from contour.ratelimits.calls import Refused
+from contour.ratelimits.calls import Connection, Refused
 from contour.ratelimits.child import Child, Keeper
 from contour.ratelimits.counting import Hit, Memory
 from contour.ratelimits.redis import Redis
@@ -434,3 +436,25 @@ async def test_the_log_of_the_process_is_bounded(
         os.truncate(log, 17 << 20)
         await eventually(lambda: log.stat().st_size < 1 << 20)
     assert log.with_name("log.1").stat().st_size == 8 << 20
+
+
+async def test_the_kernel_looks_after_connections_of_envoys(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An Envoy that vanishes with its node ends none of them."""
+    main, (port,) = importlib.import_module("contour.ratelimits.__main__"), free_ports(1)
+    made: list[asyncio.BaseTransport] = []
+
+    class Noted(Connection):
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            made.append(transport)
+            super().connection_made(transport)
+
+    monkeypatch.setattr(main, "Connection", Noted)
+    server = await main._listening(Service(Memory()), f"127.0.0.1:{port}", Settings())
+    _, writer = await asyncio.open_connection("127.0.0.1", port)
+    await eventually(lambda: made)
+    accepted = made[0].get_extra_info("socket")
+    assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+    writer.close()
+    server.close()
