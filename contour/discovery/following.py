@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from contour.complaints import Subject
 from contour.discovery import documents
 from contour.discovery.documents import KIND, Stored
 from contour.events import Batch, Event
@@ -93,6 +94,8 @@ class Following:
     _objects: dict[NamespacedName, EnvoyConfigRevision] = field(default_factory=dict)
     _contents: dict[NamespacedName, Unread | None] = field(default_factory=dict)
     _of: dict[NamespacedName, set[NamespacedName]] = field(default_factory=dict)
+    _complained: set[Subject] = field(default_factory=set)
+    # Collections that cannot be read.
     _kept: dict[NamespacedName, _Kept] = field(default_factory=dict)
     # By EnvoyConfig.
     _dirty: set[NamespacedName] = field(default_factory=set)
@@ -184,8 +187,10 @@ class Following:
         """Forgets everything outside the namespaces that are read."""
         self.cluster = None
         left = [(kind, key) for kind, key in self._rows() if key.namespace not in self.namespaces]
-        if left:
-            self.take(Batch(tuple(Event(kind, key, None) for kind, key in left), {}, ()))
+        over, self._complained = dict.fromkeys(self._complained, ()), set()
+        if left or over:
+            gone = tuple(Event(kind, key, None) for kind, key in left)
+            self.take(Batch(gone, over, ()))
 
     def _vanished(self, cluster: Seen) -> Iterator[Event]:
         """The objects that have gone while they were not followed."""
@@ -215,6 +220,9 @@ class Following:
         for kind, key, _ in batch.events:
             if kind.kind == _OWNER.kind:
                 self._keep_unseen(key)
+        for place, told in batch.complaints.items():
+            if not isinstance(place, ObjectRef):
+                (self._complained.add if told else self._complained.discard)(place)
         self._write_rows()
         self.instance.take(batch)
         for kind, key, _ in batch.events:

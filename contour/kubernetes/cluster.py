@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from contour.complaints import ManifestSource
 from contour.events import Batch
 from contour.kubernetes import scope
 from contour.kubernetes.extensionkinds import ExtensionKinds
@@ -65,7 +64,7 @@ class Cluster:
             reflector.on_presence = intake.on_presence
             return reflector
 
-        self.extension_kinds = ExtensionKinds(within, self._objects, made)
+        self.extension_kinds = ExtensionKinds(within, self._objects, made, self._stir)
         """The kinds of objects of extensions."""
         self._followed = [(it, made(it)) for it in scope.sources(within, kinds)]
         self._by_kind: defaultdict[str, list[Reflector]] = defaultdict(list)
@@ -147,6 +146,9 @@ class Cluster:
 
     def _reread(self, news: Sequence[Delta]) -> None:
         self._objects.take(KINDS["", "Secret"], news)
+        self._stir()
+
+    def _stir(self) -> None:
         if self._objects.is_pending:
             self._arrived.set()
 
@@ -158,7 +160,7 @@ class _Intake:
         self, source: scope.Source, objects: Objects, values: Values, arrived: asyncio.Event
     ) -> None:
         self._kind = source.kind
-        self._place = _place(source)
+        self._place = scope.place(source)
         self._objects = objects
         self._values = values
         self._arrived = arrived
@@ -184,9 +186,3 @@ class _Intake:
             log.info("watching %s again", self._place)
         self._objects.trouble(self._place, message)
         self._arrived.set()
-
-
-def _place(source: scope.Source) -> ManifestSource:
-    kind, namespace = source.kind, source.collection.namespace
-    where = f" in namespace {namespace}" if namespace else ""
-    return ManifestSource(f"kind {kind.kind} of {kind.api_version}{where}")

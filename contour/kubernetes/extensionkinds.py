@@ -29,6 +29,7 @@ _LOOKS: Final = 0.25
 
 
 class _Followed(NamedTuple):
+    source: scope.Source
     reflector: Reflector
     task: asyncio.Task[None]
 
@@ -37,14 +38,26 @@ def _nobody(_: Kind, __: str) -> None:
     """Does nothing, where there is no consumer."""
 
 
+def _nothing() -> None:
+    """Does nothing, where there is no consumer."""
+
+
 class ExtensionKinds:
     """Must be made and used on one event loop."""
 
-    def __init__(self, within: scope.Scope, objects: Objects, make: Make) -> None:
+    def __init__(
+        self,
+        within: scope.Scope,
+        objects: Objects,
+        make: Make,
+        changed: Callable[[], None] = _nothing,
+    ) -> None:
+        """`changed` is called when objects or complaints have gone with a kind."""
         self.on_fault: OnFault = _nobody
         self._within = within
         self._objects = objects
         self._make = make
+        self._changed = changed
         self._followed: dict[Kind, list[_Followed]] = {}
         self._faults: dict[Kind, str] = {}
 
@@ -54,11 +67,13 @@ class ExtensionKinds:
         for gone in self._followed.keys() - wanted:
             for it in self._followed.pop(gone):
                 it.task.cancel()
+                self._objects.trouble(scope.place(it.source), "")
             if all(
                 it.kind != gone.kind for it in wanted
             ):  # otherwise it is read in another version
                 self._objects.forget(gone)
             self._tell(gone, "")
+            self._changed()
         for new in wanted - self._followed.keys():
             self._followed[new] = [*self._begun(new)]
 
@@ -86,7 +101,7 @@ class ExtensionKinds:
             reflector = self._make(source)
             task = asyncio.get_running_loop().create_task(reflector.run())
             task.add_done_callback(_log_error)
-            yield _Followed(reflector, task)
+            yield _Followed(source, reflector, task)
 
     def _reflectors(self) -> Iterator[Reflector]:
         for followed in self._followed.values():
@@ -99,7 +114,10 @@ class ExtensionKinds:
 
     def _tell(self, kind: Kind, fault: str) -> None:
         if fault != self._faults.get(kind, ""):
-            self._faults[kind] = fault
+            if fault:
+                self._faults[kind] = fault
+            else:
+                del self._faults[kind]
             self.on_fault(kind, fault)
 
 

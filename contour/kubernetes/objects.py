@@ -60,6 +60,8 @@ class Objects:
         """Forgets a kind that is no longer followed."""
         for ref in [it for it in self._seen if it.kind == kind.kind]:
             self._is_gone(kind, ref)
+        if self._absent.pop(kind.kind, False):
+            self._presences[kind.kind] = False
 
     def trouble(self, place: ManifestSource, message: str) -> None:
         """Takes what is wrong with a whole collection; empty if nothing is any more."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
+from contour.complaints import ManifestSource
 from crds import foreign
 from crds.customresourcedefinition import GATEWAY_CLASSES_CRD
 from crds.kinds import Kind
@@ -33,6 +34,13 @@ class Source(NamedTuple):
 
     kind: Kind
     collection: Collection
+
+
+def place(source: Source) -> ManifestSource:
+    """What complaints about a whole collection are about."""
+    kind, namespace = source.kind, source.collection.namespace
+    where = f" in namespace {namespace}" if namespace else ""
+    return ManifestSource(f"kind {kind.kind} of {kind.api_version}{where}")
 
 
 def sources(scope: Scope, kinds: Iterable[Kind]) -> Iterator[Source]:

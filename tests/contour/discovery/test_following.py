@@ -6,8 +6,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from contour.complaints import Complaint, ManifestSource
 from contour.discovery import documents
 from contour.discovery.following import Following
+from contour.events import Batch
 from contour.instance import Instance
 from contour.xds.observer import RefusedWhole
 from contour.xds.resources import CLUSTER
@@ -45,6 +47,7 @@ class Replica:
 
     double: Double
     instance: Instance
+    following: Following
 
     @property
     def choice(self) -> Choice | None:
@@ -86,7 +89,7 @@ async def replica(folder: Path) -> AsyncIterator[Replica]:
         following = Following(client, instance, MARK)
         running = tasks.create_task(following.run())
         following.configure((KEY.namespace,))
-        yield Replica(double, instance)
+        yield Replica(double, instance, following)
         running.cancel()
 
 
@@ -113,3 +116,17 @@ async def test_what_was_served_is_gone_back_to_before_its_revision_is_seen(tmp_p
         await it.until(lambda: (version("good"), True) in it.known)
         assert it.known == [(version("old"), True), (version("good"), True)]
         assert it.serves("good")
+
+
+async def test_what_was_wrong_with_a_namespace_is_over_when_it_is_not_read_any_more(
+    tmp_path: Path,
+) -> None:
+    place = ManifestSource("kind EnvoyConfig in namespace default")
+    complaint = Complaint(place, 0, place, "", "is forbidden", "error")
+    async with replica(tmp_path) as it:
+        await it.write("good")
+        it.following.take(Batch((), {place: (complaint,)}, (complaint,)))
+        board = it.instance.controller.board
+        assert [*board.files] == [place]
+        it.following.configure(())
+        await it.until(lambda: not board.files)

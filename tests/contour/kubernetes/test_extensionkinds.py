@@ -152,6 +152,19 @@ async def test_what_is_not_registered_any_more_is_forgotten_and_not_watched() ->
             await it.until_there(a=1)
 
 
+async def test_what_was_wrong_with_a_kind_is_over_when_it_is_not_registered_any_more() -> None:
+    async with Double() as double:
+        double.define([GUARDS])
+        double.script.forbid("guardia")
+        async with following(double, KIND) as it, asyncio.timeout(PATIENCE):
+            changes = it.cluster.changes()
+            while not (told := (await anext(changes)).complaints):
+                pass
+            assert [complaint.severity for (complaint,) in told.values()] == ["error"]
+            it.cluster.extension_kinds.follow(())
+            assert (await anext(changes)).complaints == dict.fromkeys(told, ())
+
+
 async def test_another_version_replaces_its_objects_and_takes_none_away() -> None:
     async with Double() as double:
         double.define([GUARDS._replace(versions=("v1", "v2"))])
