@@ -60,12 +60,20 @@ def _warnings(view: View, found: ContourConfiguration) -> Iterator[Problem]:
             yield problems.gateways_without_fleet(spec)
         for who in releases.behind(view):
             yield problems.old_release(spec, who, releases.written(releases.BUILT_FOR))
-        for text in view.read(tables.LEFT_ALONE, ()) or ():
+        for text in _left_alone(view, found):
             yield problems.left_alone(spec, text)
         yield from hookservers.remarked(view, spec)
         for it in _troubles(view, is_error=False):
             told = problems.fleet_changed_by_others if it.is_settled else problems.fleet_waits
             yield told(_concerned(spec, it), it.message)
+
+
+def _left_alone(view: View, found: ContourConfiguration) -> Iterator[str]:
+    """The namespaces that are left alone, with the reasons, among those that are named now."""
+    discovery = found.spec.discovery
+    named = (discovery.namespaces or (found.metadata.namespace,)) if discovery is not None else ()
+    every = view.read(tables.LEFT_ALONE, ()) or ()
+    yield from (it for it in every if it.partition(":")[0] in named)
 
 
 def _errors(view: View, found: ContourConfiguration, *, is_named: bool) -> Iterator[Problem]:

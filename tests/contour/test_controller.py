@@ -414,6 +414,15 @@ def test_what_the_process_could_not_do_is_told_by_its_configuration() -> None:
     assert [it.state for it in controller.board.rows()] == ["ok"]
 
 
+def test_namespaces_that_are_named_no_more_are_not_told_to_be_left_alone() -> None:
+    controller = Controller(Published())
+    controller.engine.write(tables.LEFT_ALONE, (), ("shop: there is the DiscoveryService old",))
+    for namespace, state in (("shop", "warning"), ("other", "ok")):
+        more = f", discovery: {{namespaces: [{namespace}]}}"
+        controller.take(configuration("7s", more=more))
+        assert [it.state for it in controller.board.rows()] == [state]
+
+
 def test_fields_that_are_not_known_are_told_in_the_status_and_their_values_change_nothing() -> None:
     controller, objects = Controller(Published()), Objects()
     key, subject = NamespacedName("default", "a"), ObjectRef("HTTPProxy", "default", "a")
