@@ -13,7 +13,7 @@ object is kept as it should be (`provisioning.keeping`).
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -59,6 +59,15 @@ class _Memory:
     """If all finalizers are removed from Gateways that an instance no longer watches: the
     namespaces that it watches, and the generation of its Deployment then."""
 
+    def forget(self, owner: Owner) -> None:
+        """The configuration is gone."""
+        for it in (self.applied, self.forbidden_since, self.left):
+            it.pop(owner, None)
+
+
+def _ignored(_: Owner, __: bool) -> None:
+    """Does nothing, where there is no consumer."""
+
 
 class Reconciler:
     """Reconciles configurations, one per call."""
@@ -78,6 +87,8 @@ class Reconciler:
         self._applier = Applier(client, desired.MAKER)
         self._writer = configurations.Writer(client, tell)
         self._memory = _Memory()
+        self.on_seen: Callable[[Owner, bool], None] = _ignored
+        """Is called with a configuration that was read, and whether it exists."""
         self._beginnings = defaultdict[str, asyncio.Lock](asyncio.Lock)
         """By namespace."""
 
@@ -85,9 +96,9 @@ class Reconciler:
         """Reconciles a configuration; whether it has an instance to look after. Raises request
         errors to be called again."""
         found = await configurations.read(self._client, owner)
+        self.on_seen(owner, found is not None)
         if found is None:
-            self._memory.forbidden_since.pop(owner, None)
-            self._memory.left.pop(owner, None)
+            self._memory.forget(owner)
         elif not found.wants_an_instance:
             await self._hand_over(found)
         elif found.is_deleting:

@@ -140,6 +140,7 @@ class _Term:
         self._recorder = events.Recorder(client, events.Reporter(NAME, operator.identity))
         trust = Trust(client, options.trusted)
         reconciler = Reconciler(client, self._children, options.release, self._tell, trust)
+        reconciler.on_seen = self._seen
         self._reconcile = partial(operator.tally.count, reconciler.reconcile)
         self._queue = WorkQueue[Owner]()
 
@@ -172,6 +173,13 @@ class _Term:
         else:
             self._known[children.of(owner)] = owner
             self._queue.add(owner, BATCH)
+
+    def _seen(self, owner: Owner, is_there: bool) -> None:
+        """kopf does not tell of a configuration that goes while it cannot watch."""
+        if is_there:
+            self._known[children.of(owner)] = owner
+        else:
+            self._known.pop(children.of(owner), None)
 
     def _touched(self, labels: children.Labels) -> None:
         """Queues the configuration of a child that has changed, if it still exists."""
