@@ -37,12 +37,14 @@ async def follow(
         logging.getLogger(name).setLevel(logging.ERROR)
     registry = kopf.OperatorRegistry()
     _register(registry, access, notice)
-    wait = backoff.Backoff(1.0, LONGEST_PAUSE)
+    wait, loop = backoff.Backoff(1.0, LONGEST_PAUSE), asyncio.get_running_loop()
     while True:
-        outdated = asyncio.Event()
+        outdated, began = asyncio.Event(), loop.time()
         try:
             await _followed(registry, definition, signals, outdated)
         except Exception as error:  # kopf's own, and whatever comes through it
+            if loop.time() - began > LONGEST_PAUSE:
+                wait.reset()
             seconds = wait.next()
             log.warning(
                 "cannot watch ContourConfigurations: %s; retrying in %.1f s", error, seconds

@@ -1,6 +1,11 @@
-"""What an operator forgets that leads for months."""
+"""What an operator forgets that leads for months, and how soon it tries again."""
 
-from contour_operator import desired
+import asyncio
+from typing import Any
+
+import pytest
+
+from contour_operator import desired, following
 from contour_operator.run import Operator, Options, _Term
 from kube import election
 from kube.client import Client
@@ -8,6 +13,7 @@ from observability.signals import StopSignals
 from provisioning.keeping.ownership import Owner
 from tests.cluster.double.server import Double
 from tests.kube.followed import At
+from tests.testbed import virtualtime
 
 OWNER = Owner("default", "contour")
 
@@ -22,3 +28,27 @@ async def test_a_configuration_whose_end_kopf_did_not_tell_is_forgotten() -> Non
         assert term.counts().configurations == 1
         assert await term._reconcile(OWNER) is False
         assert term.counts().configurations == 0
+
+
+def test_one_that_was_watched_for_long_is_watched_again_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began: list[float] = []
+
+    async def followed(*_: Any) -> None:
+        began.append(asyncio.get_running_loop().time())
+        await asyncio.sleep(3600 if len(began) > 8 else 0)
+        raise OSError("planted")
+
+    monkeypatch.setattr(following, "_followed", followed)
+    nothing: Any = None
+
+    async def four_hours() -> None:
+        task = asyncio.ensure_future(following.follow(nothing, nothing, nothing, nothing))
+        await asyncio.sleep(4 * 3600)
+        task.cancel()
+        await asyncio.wait((task,))
+
+    virtualtime.run(four_hours())
+    assert began[8] - began[7] > 3
+    assert began[10] - began[9] < 3602
