@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 _GOOD_FOR = 300.0
 """Seconds for which a Secret is assumed to be unchanged; certificates live for days."""
+_MOST = 1_000
+"""EnvoyConfigs that are remembered without a look at which are still looked after."""
 
 
 def secret(key: NamespacedName, node: str) -> NamespacedName:
@@ -38,6 +40,7 @@ class NodeCertificates:
     def __init__(self, client: Client, release: Release) -> None:
         self._issuer = Issuer(client, release, Applier(client, MAKER))
         self._looked: dict[NamespacedName, tuple[str, str, float]] = {}
+        self._most = _MOST
 
     async def renew(self, key: NamespacedName, owner: EnvoyConfig) -> None:
         """Brings the Secret for an EnvoyConfig up to date. Raises request errors."""
@@ -49,6 +52,13 @@ class NodeCertificates:
         if problem is not None:
             log.warning("no certificate for the Envoys of EnvoyConfig %s: %s", key, problem.message)
         self._looked[key] = (owner.metadata.uid, owner.spec.node_id, now + _GOOD_FOR)
+        self._forget_old(now)
+
+    def _forget_old(self, now: float) -> None:
+        """Forgets EnvoyConfigs that are not looked after any more."""
+        if len(self._looked) > self._most:
+            self._looked = {key: it for key, it in self._looked.items() if now < it[2]}
+            self._most = max(_MOST, 2 * len(self._looked))
 
     async def _renew(self, key: NamespacedName, owner: EnvoyConfig) -> Problem | None:
         node, kind = owner.spec.node_id, KINDS[MARIN3R, "EnvoyConfig"]

@@ -36,6 +36,8 @@ CONTEST = 600.0  # seconds
 
 _ATTEMPTS = 4
 _STATES = 8
+_MOST = 1_000  # objects that are remembered without a look at which are still applied
+_KEPT = 3600.0  # seconds: what there should be is applied again every ten minutes
 
 
 class Applied(NamedTuple):
@@ -57,6 +59,9 @@ class _Known(NamedTuple):
     note: str
     """The differences that remain; empty if none do."""
     at: float
+    """When it was applied."""
+    used: float
+    """When it was last to be applied."""
 
 
 class Applier:
@@ -66,6 +71,7 @@ class Applier:
         self._client = client
         self._field_manager = field_manager
         self._known: dict[str, _Known] = {}
+        self._most = _MOST
         self._contests: dict[str, tuple[tuple[str, ...], list[float]]] = {}
         """By path: the last difference that was repaired, and the times of repairs, in seconds."""
 
@@ -74,16 +80,26 @@ class Applier:
         path, wanted, now = objects.path(document), digest(document), _now()
         known = self._known.get(path)
         if known is None or known.wanted != wanted:
-            known = _Known(wanted, (), "", now)
+            known = _Known(wanted, (), "", now, now)
         if seen in known.states and (not known.note or now - known.at < CONTEST):
+            self._known[path] = known._replace(used=now)
             return _applied(None, known.note)
         try:
             made, note = await self._apply(document, ownership)
         except problems.FAILURES as error:
             return Applied(problem=problems.problem(described(document), error))
         states = (*known.states[1 - _STATES :], digest(made))
-        self._known[path] = _Known(wanted, states, note, now)
+        self._known[path] = _Known(wanted, states, note, now, now)
+        self._forget_old(now)
         return _applied(made, note)
+
+    def _forget_old(self, now: float) -> None:
+        """Forgets objects that went otherwise, as with their namespace or their owner."""
+        if len(self._known) > self._most:
+            kept = {path: it for path, it in self._known.items() if now - it.used < _KEPT}
+            contests = {path: it for path, it in self._contests.items() if path in kept}
+            self._known, self._contests = kept, contests
+            self._most = max(_MOST, 2 * len(kept))
 
     async def rehearse(self, document: Document, ownership: Ownership) -> Problem | None:
         """What would keep a new object from being made."""
