@@ -219,7 +219,8 @@ class Fleet:
         )
         is_whole = by.is_held_whole(found.name)
         was_accepted = part not in self.store.last_accepted.get(key, ())
-        is_partial = is_whole or was_accepted or self._is_only_for_older(by, key)
+        is_kept = is_whole or was_accepted or refused is None
+        is_partial = is_kept or self._is_only_for_older(by, key)
         stand_in = None if is_whole else self.quarantine.stand_in(key, part)
         refusal = Refusal(refused, found.words, is_partial, is_whole, stand_in)
         self.quarantine.add(key, part, refusal)
@@ -386,6 +387,8 @@ class Fleet:
         changed: defaultdict[str, list[str]] = defaultdict(list)
         for edit in edits:
             self.observer.replaced(edit.name, edit.resource.parts if edit.is_gone else edit.before)
+            for part in self.quarantine.lose(edit.name) if edit.is_gone else ():
+                self.observer.recovered(edit.name, part)
             changed[edit.name.type_url].append(edit.name.name)
         for type_url, names in changed.items():
             self._tell_changed(type_url, names)

@@ -26,7 +26,7 @@ class Refusal:
 
     part: Part | None
     words: str
-    is_partial: bool = False  # others have accepted it and keep it
+    is_partial: bool = False  # others have accepted it and keep it, or it was removed
     is_whole: bool = False  # it stands for its whole resource, since the part is not known
     stand_in: Part | None = None  # what is served if no value was ever accepted
     origins: tuple[
@@ -122,6 +122,14 @@ class Quarantine:
         refused.pop(part, None)
         if not refused:
             del self._refused[name]
+
+    def lose(self, name: Name) -> list[str]:
+        """A resource is not served any more. Removes the refusals of parts that others had
+        accepted: nobody has them now. Returns these parts."""
+        lost = [part for part, it in self._refused.get(name, {}).items() if it.is_partial]
+        for part in lost:
+            self.remove(name, part)
+        return lost
 
     def recovered(
         self, names: Iterable[Name], is_good: Callable[[Name, str], bool]

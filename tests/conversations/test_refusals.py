@@ -472,3 +472,29 @@ def test_an_older_envoy_that_leaves_takes_its_refusal_along() -> None:
 def test_nothing_connected_means_nothing_seen() -> None:
     talk = Conversation([*A, *WEB])
     assert talk.fleet.acceptance.answer(ROUTES, "a.test").state is State.UNSEEN
+
+
+def test_a_refused_removal_is_forgotten_with_the_last_one_that_refuses_it() -> None:
+    talk = opened(Conversation([*A, *B, *WEB]))
+    talk >> publish(world.gone(B[2])) << push(ROUTE, "web", routes="a.test>a") >> nack(ROUTE, "no")
+    settle(talk)
+    assert [(name, part) for name, part, _ in talk.fleet.quarantine] == [(ROUTES, "b.test")]
+    talk >> reconnect(DeltaClient)
+    assert not [*talk.fleet.quarantine]
+    assert talk.observer.heard == [("refused", "b.test", "no"), ("recovered", "b.test", "")]
+
+
+def test_the_refusal_of_what_others_have_goes_with_it() -> None:
+    talk = opened(Conversation([*A, *WEB]))
+    first = talk.client
+    talk >> publish(world.gone(*A[:2])) << nothing  # the host still needs its cluster
+    talk.speaking(DeltaClient) >> subscribe(CLUSTER)
+    refusing(talk, lambda push: "a" in push.names)
+    assert [name for name, _, _ in talk.fleet.quarantine] == [Name(CLUSTER, "a")]
+    talk.client = first
+    talk >> publish(world.gone(A[2]))
+    settle(talk)
+    settle(talk >> wait(5))
+    assert talk.fleet.store.resource(Name(CLUSTER, "a")) is None
+    assert not [*talk.fleet.quarantine]
+    assert talk.observer.heard[-1] == ("recovered", "a", "")
