@@ -90,7 +90,10 @@ class Finalizers:
 
     async def _reconcile(self, subject: ObjectRef) -> bool:
         known, resource = self._sources.known(subject), self._sources.resource(subject.kind)
-        if known is None or resource is None or not self._sources.is_serving():
+        if known is None:
+            self._held.discard(subject)  # another object of that name is not the same
+            return False
+        if resource is None or not self._sources.is_serving():
             return False
         is_wanted = self._sources.is_wanted(subject)
         if is_wanted is None and self._is_left_behind(subject, known):

@@ -237,3 +237,18 @@ async def test_what_somebody_else_has_put_there_is_left_alone(manager: str) -> N
         async with term(it):
             await asyncio.sleep(0.2)  # nothing is to happen
             assert it.names == [OWN]
+
+
+async def test_another_object_of_the_name_of_one_that_went_is_not_the_same() -> None:
+    """Somebody has taken all finalizers off the former one."""
+    async with world() as it:
+        it.write()
+        async with term(it):
+            await it.until([OWN])
+            it.double.remove(it.double.store.get(NAME, GATEWAY.key) or {})
+            it.see()
+            await asyncio.sleep(0.2)  # for the reconciliation
+            it.is_wanted, it.managers = None, frozenset({(OWN, "theirs")})
+            it.write(OWN)
+            await asyncio.sleep(0.2)  # nothing is to happen
+            assert it.names == [OWN]
