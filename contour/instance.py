@@ -221,8 +221,8 @@ class Instance:
             if not fleet.envoys and not fleet.is_shut:
                 self.server.remove(name)
                 gone = self.fleet_reports.pop(name)
+                self.on_fleet_reports(gone, False)  # it may keep what other replicas report
                 gone.forget()
-                self.on_fleet_reports(gone, False)
         self._unwanted = unwanted
 
     def _reports(self, fleet: Fleet) -> FleetReports:

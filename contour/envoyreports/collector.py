@@ -90,8 +90,9 @@ class Collector:
         """Stops collecting for a fleet. What replicas report that still have it is kept: they need
         not notice that it was gone if it comes back."""
         reports = self._fleets.pop(fleet, None)
-        if reports is not None and (said := reports.replicas):
-            self._early[fleet].update(said)
+        said = reports.replicas if reports is not None else {}
+        if kept := {replica: it.copy() for replica, it in said.items() if it != EnvoyReport()}:
+            self._early[fleet].update(kept)
 
     def lead(self, *, is_alone: bool = False) -> None:
         """Receives reports from now on; an instance of one replica waits for none."""

@@ -42,6 +42,12 @@ class EnvoyReport:
     refusals: dict[PartKey, Refusal] = field(default_factory=dict)
     releases: dict[str, int] = field(default_factory=dict)  # of these Envoys; "": unknown
 
+    def copy(self) -> "EnvoyReport":
+        """Another report that says the same."""
+        made = EnvoyReport()
+        made.take(whole(self))
+        return made
+
     def take(self, delta: "ReportDelta") -> None:
         """Applies a delta."""
         if delta.envoys is not None:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from grpc import aio
 
+from contour.envoyreports import FleetReports
+from contour.envoyreports.collector import Collector
+from contour.envoyreports.report import ReportDelta
 from contour.instance import Instance
 from contour.xds.envoy import Patience
 from contour.xds.resources import CLUSTER, LISTENER
@@ -100,3 +103,24 @@ async def test_streams_that_end_after_their_envoyconfig_leave_no_report() -> Non
     asyncio.get_running_loop().call_later(0, later.set)
     await later.wait()
     assert not [*rows(revisions.ACKNOWLEDGEMENTS)]
+
+
+async def test_what_other_replicas_report_is_kept_while_they_have_the_fleet() -> None:
+    collector = Collector(frozenset(), "build")
+
+    def told(reports: FleetReports, is_there: bool) -> None:
+        collector.add(reports) if is_there else collector.remove(reports.fleet)
+
+    instance = Instance(Server(()), on_fleet_reports=told)
+    instance.take(events(EACH + gateway_class() + gateway("one") + gateway("two")))
+    for fleet in ("default/one", "default/two"):
+        collector._take("other", fleet, ReportDelta(envoys=3))
+    collector._take("other", "default/two", ReportDelta(is_whole=True))
+    instance.take(events(gateway("one") + gateway("two"), gone=True))
+    instance.take(events(gateway("three")))
+    row = instance.controller.engine.row
+    assert row(refusals.ENVOYS, "default/one") is None
+    assert [*collector._early] == ["default/one"]
+    instance.take(events(gateway("one")))
+    assert row(refusals.ENVOYS, "default/one") == 3
+    assert not collector._early
