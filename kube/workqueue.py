@@ -25,6 +25,7 @@ WORKERS = 4
 BATCH = 0.05  # seconds: changes that come together are reconciled together
 RESYNC = 600.0  # seconds
 FIRST_BACKOFF, LONGEST_BACKOFF = 0.5, 15.0  # seconds
+REPEATED_AFTER = 300.0  # seconds after which the same trouble of a key is logged again
 
 
 class Requeue(errors.RequestError):
@@ -45,6 +46,7 @@ class WorkQueue(Generic[Key]):
         self._sequence = count()
         self._processing: set[Key] = set()
         self._failures: dict[Key, int] = {}  # in a row
+        self._told: dict[Key, tuple[str, float]] = {}  # what was logged, and for how long it counts
         self._changed = asyncio.Event()
 
     def __len__(self) -> int:
@@ -105,6 +107,7 @@ class WorkQueue(Generic[Key]):
     def forget(self, key: Key) -> None:
         """Resets the failures of a key."""
         self._failures.pop(key, None)
+        self._told.pop(key, None)
 
     async def run(self, reconcile: Callable[[Key], Awaitable[bool]]) -> None:
         """Reconciles keys until it is cancelled; `reconcile` says whether to resync the key."""
@@ -118,9 +121,7 @@ class WorkQueue(Generic[Key]):
             try:
                 is_resynced = await reconcile(key)
             except errors.RequestError as error:
-                level = logging.INFO if isinstance(error, Requeue) else logging.WARNING
-                text = "cannot finish reconciling %s: %s; retrying in %.1f s"
-                log.log(level, text, key, error, self.retry(key))
+                self._tell(key, error, self.retry(key))
             except Exception:  # a bug in one reconciliation must not stop the others
                 log.exception("reconciling %s failed", key)
                 self.retry(key)
@@ -130,6 +131,18 @@ class WorkQueue(Generic[Key]):
                     self.add(key, backoff.jittered(RESYNC))
             finally:
                 self.done(key)
+
+    def _tell(self, key: Key, error: errors.RequestError, delay: float) -> None:
+        """Logs why a key is not finished, but the same only from time to time."""
+        said, now = str(error), self._clock()
+        before, until = self._told.get(key, ("", -inf))
+        level = logging.INFO if isinstance(error, Requeue) else logging.WARNING
+        if said == before and now < until:
+            level = logging.DEBUG
+        else:
+            self._told[key] = said, now + REPEATED_AFTER
+        text = "cannot finish reconciling %s: %s; retrying in %.1f s"
+        log.log(level, text, key, error, delay)
 
     def _push(self, key: Key) -> None:
         heapq.heappush(self._heap, (self._due[key], next(self._sequence), key))

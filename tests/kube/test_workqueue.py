@@ -8,6 +8,7 @@ import pytest
 
 from kube import errors, workqueue
 from kube.workqueue import Requeue, WorkQueue
+from tests.testbed import virtualtime
 
 
 class Clock:
@@ -122,6 +123,29 @@ async def test_a_reconciliation_that_fails_comes_again_and_harms_no_other(
         task.cancel()
     levels = {it.args[0]: it.levelname for it in caplog.records if isinstance(it.args, tuple)}
     assert levels == {"bug": "ERROR", "away": "WARNING", "early": "INFO"}
+
+
+def test_a_trouble_that_lasts_is_logged_from_time_to_time(caplog: pytest.LogCaptureFixture) -> None:
+    """Also if it lasts for weeks; another one of the same key is logged at once."""
+    caplog.set_level(logging.INFO)
+    began: list[float] = []
+
+    async def reconcile(_: str) -> bool:
+        began.append(asyncio.get_running_loop().time())
+        raise errors.Unreachable("one" if began[-1] < 1800 else "other")
+
+    async def an_hour() -> None:
+        queue = WorkQueue[str]()
+        queue.add("a")
+        task = asyncio.ensure_future(queue.run(reconcile))
+        await asyncio.sleep(3600)
+        task.cancel()
+        await asyncio.wait((task,))
+
+    virtualtime.run(an_hour())
+    said = [it.getMessage().split(": ")[1].partition(";")[0] for it in caplog.records]
+    assert len(began) > 200
+    assert Counter(said) == {"one": 6, "other": 6}
 
 
 async def test_what_was_reconciled_is_reconciled_again_after_a_long_while_if_it_is_asked_for(
