@@ -283,7 +283,7 @@ class Reconciler:
         await self._writer.remove_finalizer(found)
 
     def _has_been_patient(self, owner: Owner) -> bool:
-        now = datetime.now(UTC).timestamp()
+        now = asyncio.get_running_loop().time()
         return now - self._memory.forbidden_since.setdefault(owner, now) >= PATIENCE
 
     async def _hand_over(self, found: Configuration) -> None:

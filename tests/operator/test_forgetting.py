@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from contour_operator import desired, following
+from contour_operator.reconciling import PATIENCE, Reconciler
 from contour_operator.run import Operator, Options, _Term
 from kube import election
 from kube.client import Client
@@ -52,3 +53,17 @@ def test_one_that_was_watched_for_long_is_watched_again_soon(
     virtualtime.run(four_hours())
     assert began[8] - began[7] > 3
     assert began[10] - began[9] < 3602
+
+
+def test_a_clock_that_is_set_does_not_change_how_long_a_deletion_waits() -> None:
+    nothing: Any = None
+    reconciler = Reconciler(nothing, nothing, desired.Release(), nothing, nothing)
+
+    async def is_left_behind_after(seconds: float) -> bool:
+        reconciler._has_been_patient(OWNER)
+        await asyncio.sleep(seconds)
+        return reconciler._has_been_patient(OWNER)
+
+    assert not virtualtime.run(is_left_behind_after(PATIENCE - 1))
+    reconciler._memory.forget(OWNER)
+    assert virtualtime.run(is_left_behind_after(PATIENCE + 1))
