@@ -37,7 +37,7 @@ class Listing:
     names: dict[tuple[int, int], ManifestSource] = field(default_factory=dict)
     """Under which name each file is read, by device and inode."""
     shared: set[str] = field(default_factory=set)  # all names of files that have several here
-    links: set[str] = field(default_factory=set)  # folders in which a given link stands
+    links: set[str] = field(default_factory=set)  # folders in which a given link or file stands
     faults: dict[ManifestSource, str] = field(default_factory=dict)  # what cannot be listed
     odd: dict[ManifestSource, str] = field(default_factory=dict)
     """Files that are named like manifests but are none, and why."""
@@ -58,9 +58,10 @@ def listed(roots: Iterable[ManifestSource], folders: frozenset[ManifestSource]) 
     found = Listing()
     known: set[tuple[int, int]] = set()  # folders
     for root in roots:
-        if os.path.islink(root):
+        is_folder = root in folders or os.path.isdir(root)
+        if os.path.islink(root) or not is_folder:
             found.links.add(os.path.dirname(root) or ".")
-        if root in folders or os.path.isdir(root):
+        if is_folder:
             _list(root, found, known)
         else:
             _add(root, found)

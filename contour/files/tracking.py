@@ -25,6 +25,7 @@ class Tracker:
         self._roots = roots
         self._folders = frozenset(root for root in roots if os.path.isdir(root))
         self._schedule = schedule.Schedule()
+        self._named = frozenset(root for root in roots if os.path.isfile(root))
         self._signatures: dict[ManifestSource, listing.Signature | None] = {}
         self._look_at = 0.0
         self.listing = listing.listed(roots, self._folders)
@@ -73,7 +74,9 @@ class Tracker:
         folder, name, event_type = notice
         if event_type in (EventType.FOLDER, EventType.LOST):
             return schedule.FOUND
-        path = name if folder == "." and name in self._signatures else os.path.join(folder, name)
+        path = os.path.join(folder, name)
+        if folder == "." and (name in self._signatures or name in self._named):
+            path = name
         is_new = event_type in (EventType.CREATED, EventType.PLACED)
         if is_new and _has_other_names(path):
             return schedule.REPLACED
@@ -85,7 +88,8 @@ class Tracker:
         return None
 
     def _file(self, folder: str, name: str, path: str) -> ManifestSource | None:
-        if (file := ManifestSource(path)) in self._signatures:
+        file = ManifestSource(path)
+        if file in self._signatures or file in self._named:
             return file
         if (known := listing.name_of(path, self.listing)) is not None:
             return known
