@@ -121,6 +121,8 @@ class Source:
         try:
             found, self._warnings = _read(self._path, self._name, self._command)
         except (reading.FaultError, OSError) as error:
+            if isinstance(error, OSError):
+                self._signature = None  # what is there may be readable the next time
             text = f"{_said(error)}; its last good version stays in force"
             return self._batch((), (self._complaint(text, "error", _at(error)),))
         # Settings that cannot change stay, with a warning as long as the file has other values.

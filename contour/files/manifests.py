@@ -111,6 +111,7 @@ class Manifests:
             self._store.fault(
                 file, f"cannot read the file: {error.strerror}; its last good objects stay"
             )
+            self._tracker.is_unread(file, time.monotonic())
         else:
             self._tracker.is_loaded(file, content.signature)
             if not is_disturbed():

@@ -33,6 +33,8 @@ FOUND = Waits(0.05, 0.25)
 """It was found to be new or changed when listing folders."""
 POLLED = Waits(1, 3)
 """The same without notices about writers: wait until the file no longer changes."""
+UNREAD = Waits(10, 10)
+"""It is there and could not be read, perhaps for a moment, as on a network file system."""
 
 
 class Due(NamedTuple):

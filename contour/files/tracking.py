@@ -44,6 +44,10 @@ class Tracker:
 
     def is_other_name(self, file: ManifestSource) -> bool:
         """The file is read under another name."""
+    def is_unread(self, file: ManifestSource, now: float) -> None:
+        """The file is there, but could not be read; it is tried again."""
+        self._schedule.note(file, schedule.UNREAD, now)
+
         return listing.name_of(file, self.listing) not in (None, file)
 
     def revisit(self, files: Iterable[ManifestSource], now: float) -> None:

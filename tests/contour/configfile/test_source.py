@@ -1,6 +1,7 @@
 """A file as the only source of configuration, while it changes."""
 
 import asyncio
+import errno
 import logging
 import os
 from collections.abc import AsyncGenerator, Iterator
@@ -10,6 +11,7 @@ import pytest
 
 from contour.configfile.source import Source, UnusableFileError
 from contour.events import Batch
+from contour.files import reading
 from crds.contourconfiguration import ContourConfiguration
 from crds.meta import NamespacedName
 from tests.testbed import world
@@ -154,3 +156,19 @@ async def _until_level(it: Source, level: int) -> None:
             await asyncio.sleep(0.01)
     following.cancel()
     await asyncio.wait((following,))
+
+
+async def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stale(_: object) -> reading.Content:
+        raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    it = Source(path, NAME, "run")
+    changes, content = it.changes(), reading.content
+    monkeypatch.setattr(reading, "content", stale)
+    path.write_text(NAMED % "a.b/two")
+    assert "cannot read the file: Stale file handle" in told(await after(changes))[0]
+    monkeypatch.setattr(reading, "content", content)
+    healed = await after(changes)
+    assert (names(healed), told(healed)) == (["a.b/two"], [])
