@@ -56,6 +56,11 @@ class Schedule:
         self._reads[file] = now + waits.before_reading
         self._releases[file] = now + waits.before_releasing
 
+    def extend(self, file: ManifestSource, waits: Waits, now: float) -> None:
+        """Starts both waits anew, unless they end later anyway."""
+        for times, wait in zip((self._reads, self._releases), waits, strict=True):
+            times[file] = max(times.get(file, 0.0), now + wait)
+
     def is_waiting(self, file: ManifestSource) -> bool:
         """Whether the file has changed and has not been read since."""
         return file in self._reads

@@ -2,7 +2,8 @@
 
 A notice about a manifest concerns only that file. After a notice that may concern several names
 (folders, links to whole trees such as a mounted ConfigMap's `..data`, lost notices) everything is
-listed and signatures are compared. How long to wait after each: `schedule`.
+listed and signatures are compared; so it is in intervals, for what the kernel does not notice, such
+as what other machines write to a network file system. How long to wait after each: `schedule`.
 """
 
 import os
@@ -15,7 +16,7 @@ from contour.files.inotify import EventType
 from contour.files.watch import Watch
 
 LOOK_EVERY = 10.0  # for file systems on which the kernel notices nothing
-LOOK_EVERY_BLIND = 1.0  # without notices, and while a folder is missing
+LOOK_EVERY_BLIND = 1.0  # without notices, and while a folder is missing or files change unnoticed
 
 
 class Tracker:
@@ -24,10 +25,11 @@ class Tracker:
     def __init__(self, roots: Sequence[ManifestSource]) -> None:
         self._roots = roots
         self._folders = frozenset(root for root in roots if os.path.isdir(root))
-        self._schedule = schedule.Schedule()
         self._named = frozenset(root for root in roots if os.path.isfile(root))
+        self._schedule = schedule.Schedule()
         self._signatures: dict[ManifestSource, listing.Signature | None] = {}
         self._look_at = 0.0
+        self._changing_until = 0.0  # for files that the kernel notices nothing of
         self.listing = listing.listed(roots, self._folders)
 
     def is_disturbed(self, file: ManifestSource) -> bool:
@@ -42,12 +44,12 @@ class Tracker:
         """The file has been found missing."""
         self._signatures.pop(file, None)
 
-    def is_other_name(self, file: ManifestSource) -> bool:
-        """The file is read under another name."""
     def is_unread(self, file: ManifestSource, now: float) -> None:
         """The file is there, but could not be read; it is tried again."""
         self._schedule.note(file, schedule.UNREAD, now)
 
+    def is_other_name(self, file: ManifestSource) -> bool:
+        """The file is read under another name."""
         return listing.name_of(file, self.listing) not in (None, file)
 
     def revisit(self, files: Iterable[ManifestSource], now: float) -> None:
@@ -61,7 +63,10 @@ class Tracker:
         if schedule.REPLACED in look:
             self._look(schedule.REPLACED, watch, now)
         elif schedule.FOUND in look or now >= self._look_at:
-            self._look(schedule.POLLED if watch.is_blind else schedule.FOUND, watch, now)
+            # The first look is for what was written before anything was watched.
+            is_noticed = schedule.FOUND in look or not self._look_at
+            is_told = is_noticed and not watch.is_blind
+            self._look(schedule.FOUND if is_told else schedule.POLLED, watch, now)
 
     def due(self, now: float) -> schedule.Due:
         """The files to read and to release now."""
@@ -101,17 +106,17 @@ class Tracker:
 
     def _look(self, waits: schedule.Waits, watch: Watch, now: float) -> None:
         self._list(watch)
-        interval = LOOK_EVERY_BLIND if watch.is_blind or self.listing.faults else LOOK_EVERY
-        self._look_at = now + interval
         for file, signature in self.listing.files.items():
-            if self._signatures.get(file) != signature:
-                self._differs(file, waits, now)
+            if file not in self._signatures or self._signatures[file] != signature:
+                self._differs(file, signature, waits, now)
                 self._signatures[file] = signature
-        gone = waits if waits is schedule.REPLACED else schedule.MISSING
         for file in self._signatures.keys() - self.listing.files.keys():
             if not self.listing.is_faulty(file):
-                self._schedule.note(file, gone, now)
+                self._is_gone(file, waits, now)
                 del self._signatures[file]
+        is_changing = now < self._changing_until
+        is_often = watch.is_blind or self.listing.faults or is_changing
+        self._look_at = now + (LOOK_EVERY_BLIND if is_often else LOOK_EVERY)
 
     def _list(self, watch: Watch) -> None:
         """Lists repeatedly, until all listed folders had been watched before they were listed."""
@@ -123,11 +128,45 @@ class Tracker:
             watched = self.listing.watched
             watch.watch(watched)
 
-    def _differs(self, file: ManifestSource, waits: schedule.Waits, now: float) -> None:
-        # If the file waits for a writer to close it, it goes on waiting.
-        if waits is not schedule.FOUND or not self._schedule.is_waiting(file):
+    def _differs(
+        self,
+        file: ManifestSource,
+        signature: listing.Signature | None,
+        waits: schedule.Waits,
+        now: float,
+    ) -> None:
+        """If the file waits for a writer to close it, it goes on waiting, unless it is another."""
+        if waits is schedule.POLLED:
+            self._schedule.extend(file, waits, now)
+            self._expect_more(waits, now)
+        elif not self._schedule.is_waiting(file) or (
+            waits is schedule.REPLACED and self._is_other(file, signature)
+        ):
             self._schedule.note(file, waits, now)
 
+
+    def _is_other(self, file: ManifestSource, signature: listing.Signature | None) -> bool:
+        """Whether there is another file under the name."""
+        before = self._signatures.get(file)
+        return before is not None and signature is not None and before[:2] != signature[:2]
+
+    def _is_gone(self, file: ManifestSource, waits: schedule.Waits, now: float) -> None:
+        """Of what links lead to, everything goes at once; a file may be put back in a moment."""
+        if waits is schedule.FOUND or (waits is schedule.REPLACED and not self._is_linked(file)):
+            waits = schedule.MISSING
+        self._schedule.note(file, waits, now)
+        self._expect_more(waits, now)
+
+    def _is_linked(self, file: ManifestSource) -> bool:
+        """Whether a link leads to the file or to the folder that the user has named."""
+        folders = (it for it in self._folders if file.startswith(os.path.join(it, "")))
+        return os.path.islink(file) or any(map(os.path.islink, folders))
+
+    def _expect_more(self, waits: schedule.Waits, now: float) -> None:
+        """Until the file is released, changes of which the kernel notices nothing are looked
+        for."""
+        if waits is schedule.POLLED:
+            self._changing_until = now + waits.before_releasing
 
 def _has_other_names(path: str) -> bool:
     """A link, also a hard one, to a file that was whole already."""

@@ -54,3 +54,16 @@ def test_one_busy_file_does_not_hold_up_another() -> None:
     assert it.due(10) == ([B], [])
     assert it.is_waiting(A)
     assert not it.is_waiting(B)
+
+
+def test_a_wait_is_extended_and_never_cut_short() -> None:
+    it = schedule.Schedule()
+    it.note(A, schedule.OPEN, 10)
+    it.extend(A, schedule.FOUND, 11)
+    assert it.next == 15
+    it.extend(B, schedule.POLLED, 11)
+    it.extend(B, schedule.POLLED, 11.5)
+    assert it.due(12) == ([], [])
+    assert it.due(12.5) == ([B], [])
+    assert it.due(14.5) == ([], [B])
+    assert it.due(40) == ([A], [A])

@@ -9,14 +9,46 @@ from pathlib import Path
 import pytest
 
 from contour.complaints import ManifestSource
-from contour.files import reading, schedule, tracking
-from tests.contour.files.written import following, proxy
+from contour.files import inotify, reading, schedule, tracking
+from tests.contour.files.written import following, proxy, stream
 
 NEW = "new.example.com"
 
 
 def stale(_: ManifestSource) -> reading.Content:
     raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+
+def look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedule, "POLLED", schedule.Waits(0.1, 0.5))
+    monkeypatch.setattr(tracking, "LOOK_EVERY", 0.2)
+    monkeypatch.setattr(tracking, "LOOK_EVERY_BLIND", 0.05)
+
+
+async def test_a_slow_writer_on_another_machine_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notices = inotify.Watcher.notices
+    monkeypatch.setattr(inotify.Watcher, "notices", lambda it: list(notices(it))[:0])
+    look_often(monkeypatch)
+    monkeypatch.setattr(tracking, "LOOK_EVERY", 1.0)  # seldom enough to come upon a writer
+    path = tmp_path / "a.yaml"
+    path.write_text(stream(proxy("a"), proxy("b")))
+    async with following(tmp_path) as follower:
+        (tmp_path / "c.yaml").write_text(proxy("c"))
+        await follower.until(lambda: "c" in follower.fqdns)
+        with open(path, "w") as file:
+            for number in range(24):
+                file.write(f"{proxy(f'p{number}')}---\n")
+                file.flush()
+                await asyncio.sleep(0.05)
+            file.write(stream(proxy("a", NEW), proxy("b")))
+        await follower.until(lambda: follower.fqdns["a"] == NEW)
+        assert not follower.gone
+        path.write_text(proxy("a", NEW))
+        await follower.until(lambda: sorted(follower.fqdns) == ["a", "c"])
+        path.unlink()
+        await follower.until(lambda: sorted(follower.fqdns) == ["c"])
 
 
 @pytest.mark.parametrize("is_here", [True, False])
@@ -34,6 +66,23 @@ async def test_a_file_given_by_name_is_followed_when_it_is_back(
         (tmp_path / "b.yaml").write_text(proxy("b"))
         path.write_text(proxy("a", NEW))
         await follower.until(lambda: follower.fqdns == {"a": NEW})
+
+
+async def test_a_link_that_is_made_meanwhile_leaves_a_slow_writer_its_time(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(stream(proxy("a"), proxy("b")))
+    async with following(tmp_path) as follower:
+        (tmp_path / "c.yaml").write_text(proxy("c"))
+        await follower.until(lambda: "c" in follower.fqdns)
+        with open(path, "w") as file:
+            file.write(proxy("a", NEW))
+            file.flush()
+            (tmp_path / ".#d.yaml").symlink_to("me@here.1")  # as Emacs does when somebody types
+            (tmp_path / "d.yaml").write_text(proxy("d"))
+            await follower.until(lambda: "d" in follower.fqdns)
+            file.write(f"---\n{proxy('b', NEW)}")
+        await follower.until(lambda: follower.fqdns["b"] == NEW)
+        assert not follower.gone
 
 
 async def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
