@@ -30,7 +30,8 @@ class Signature(NamedTuple):
 class Listing:
     """The files and folders at one moment."""
 
-    files: dict[ManifestSource, Signature] = field(default_factory=dict)
+    files: dict[ManifestSource, Signature | None] = field(default_factory=dict)
+    """None: the system says nothing of the file; why, is found when it is read."""
     folders: set[str] = field(default_factory=set)  # in which a new manifest counts
     targets: dict[str, ManifestSource] = field(default_factory=dict)
     """The files that links lead to, by real path."""
@@ -99,7 +100,7 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
         if (identity := (status.st_dev, status.st_ino)) in known:
             return
         with os.scandir(folder) as entries:
-            inside = sorted(entries, key=lambda entry: entry.name)
+            every = [(it.name, it.path, it.is_dir(follow_symlinks=False)) for it in entries]
     except OSError as error:
         found.faults[ManifestSource(folder)] = (
             f"cannot list the folder: {error.strerror}; its last good objects stay"
@@ -107,13 +108,13 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
         return
     known.add(identity)
     found.folders.add(folder)
-    for entry in inside:
-        if entry.name.startswith("."):
+    for name, path, is_folder in sorted(every):
+        if name.startswith("."):
             continue
-        if entry.is_dir(follow_symlinks=False):
-            _list(entry.path, found, known)
-        elif is_manifest(entry.name) and (why := _add(ManifestSource(entry.path), found)):
-            found.odd[ManifestSource(entry.path)] = f"ignored: it is {why}"
+        if is_folder:
+            _list(path, found, known)
+        elif is_manifest(name) and (why := _add(ManifestSource(path), found)):
+            found.odd[ManifestSource(path)] = f"ignored: it is {why}"
 
 
 def _add(file: ManifestSource, found: Listing) -> str | None:
@@ -121,9 +122,11 @@ def _add(file: ManifestSource, found: Listing) -> str | None:
     try:
         status = os.stat(file)
     except OSError as error:
-        return (
-            f"a link that cannot be followed ({error.strerror})" if os.path.islink(file) else None
-        )  # Just gone.
+        if os.path.islink(file):
+            return f"a link that cannot be followed ({error.strerror})"
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            found.files[file] = None
+        return None
     if not stat.S_ISREG(status.st_mode):
         is_folder = stat.S_ISDIR(status.st_mode)
         return "a link to a folder" if is_folder else "a pipe, a socket or a device"

@@ -4,7 +4,9 @@ and what a file system refuses for a moment."""
 import asyncio
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 import pytest
 
@@ -112,3 +114,59 @@ async def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
         monkeypatch.setattr(reading, "content", content)
         await follower.until(lambda: follower.fqdns == {"a": NEW})
         assert not follower.complaints
+
+
+async def test_a_file_that_may_not_be_looked_at_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "b.yaml").write_text(proxy("b"))
+    path = tmp_path / "a.yaml"
+    path.write_text(proxy("a"))
+    monkeypatch.setattr(os, "stat", refusing(os.stat, path))
+    monkeypatch.setattr(reading, "content", refusing(reading.content, path))
+    async with following(tmp_path) as follower:
+        assert list(follower.fqdns) == ["b"]
+        assert follower.messages == [
+            "cannot read the file: Permission denied; its last good objects stay"
+        ]
+
+
+def refusing(real: Callable[..., object], path: Path) -> Callable[..., object]:
+    """The same function, for all files but one."""  # root, who may run this, may read all
+
+    def refused(file: object, *rest: object, **more: object) -> object:
+        if file == str(path):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return real(file, *rest, **more)
+
+    return refused
+
+
+async def test_a_folder_with_an_entry_of_unknown_type_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Entry:
+        name, path = "a.yaml", str(tmp_path / "a.yaml")
+
+        def is_dir(self, *, follow_symlinks: bool) -> bool:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+
+    class Entries(list[Entry]):
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    (tmp_path / "a.yaml").write_text(proxy("a"))
+    scandir = os.scandir
+    async with following(tmp_path) as follower:
+        monkeypatch.setattr(os, "scandir", lambda _: Entries([Entry()]))
+        (tmp_path / "folder").mkdir()
+        await follower.until(lambda: bool(follower.complaints))
+        assert follower.messages == [
+            "cannot list the folder: Stale file handle; its last good objects stay"
+        ]
+        monkeypatch.setattr(os, "scandir", scandir)
+        await follower.until(lambda: not follower.complaints)
+        assert list(follower.fqdns) == ["a"]
