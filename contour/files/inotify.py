@@ -87,7 +87,8 @@ class Watcher:
 # linux/inotify.h
 _MODIFY, _CLOSE_WRITE, _MOVED_FROM, _MOVED_TO = 0x2, 0x8, 0x40, 0x80
 _CREATE, _DELETE, _DELETE_SELF, _MOVE_SELF = 0x100, 0x200, 0x400, 0x800
-_OVERFLOW, _IGNORED, _ONLY_FOLDERS, _IS_FOLDER = 0x4000, 0x8000, 0x1000000, 0x40000000
+_UNMOUNT, _OVERFLOW, _IGNORED = 0x2000, 0x4000, 0x8000
+_ONLY_FOLDERS, _IS_FOLDER = 0x1000000, 0x40000000
 _MASK = (
     _MODIFY | _CLOSE_WRITE | _MOVED_FROM | _MOVED_TO | _CREATE | _DELETE | _DELETE_SELF | _MOVE_SELF
 ) | _ONLY_FOLDERS
@@ -100,7 +101,7 @@ def _event_type(mask: int) -> EventType | None:
         return EventType.LOST
     if mask & _IGNORED:
         return None
-    if mask & (_IS_FOLDER | _DELETE_SELF | _MOVE_SELF):
+    if mask & (_IS_FOLDER | _DELETE_SELF | _MOVE_SELF | _UNMOUNT):
         return EventType.FOLDER
     return next(event_type for bit, event_type in _EVENT_TYPES if mask & bit)
 

@@ -7,12 +7,13 @@ links to folders only if the user has named them. `manifests` reads the files.
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from contour.complaints import ManifestSource
 
+NO_DEVICES: Mapping[str, int] = {}
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -40,6 +41,8 @@ class Listing:
     shared: set[str] = field(default_factory=set)  # all names of files that have several here
     links: set[str] = field(default_factory=set)  # folders in which a given link or file stands
     faults: dict[ManifestSource, str] = field(default_factory=dict)  # what cannot be listed
+    devices: dict[str, int] = field(default_factory=dict)
+    """Of each folder, that of its file system when it was last not empty."""
     odd: dict[ManifestSource, str] = field(default_factory=dict)
     """Files that are named like manifests but are none, and why."""
 
@@ -54,9 +57,14 @@ class Listing:
         return any(file.startswith(os.path.join(fault, "")) for fault in self.faults)
 
 
-def listed(roots: Iterable[ManifestSource], folders: frozenset[ManifestSource]) -> Listing:
-    """The manifests under these paths; paths in `folders` must exist."""
-    found = Listing()
+def listed(
+    roots: Iterable[ManifestSource],
+    folders: frozenset[ManifestSource],
+    devices: Mapping[str, int] = NO_DEVICES,
+) -> Listing:
+    """The manifests under these paths; paths in `folders` must exist. `devices` has those of the
+    last listing."""
+    found = Listing(devices=dict(devices))
     known: set[tuple[int, int]] = set()  # folders
     for root in roots:
         is_folder = root in folders or os.path.isdir(root)
@@ -66,6 +74,8 @@ def listed(roots: Iterable[ManifestSource], folders: frozenset[ManifestSource]) 
             _list(root, found, known)
         else:
             _add(root, found)
+    for gone in found.devices.keys() - found.folders - found.faults.keys():
+        del found.devices[gone]
     return found
 
 
@@ -105,6 +115,12 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
         found.faults[ManifestSource(folder)] = (
             f"cannot list the folder: {error.strerror}; its last good objects stay"
         )
+        return
+    if every:
+        found.devices[folder] = status.st_dev
+    elif found.devices.get(folder, status.st_dev) != status.st_dev:
+        why = "the folder is empty, and on another file system than before"
+        found.faults[ManifestSource(folder)] = f"{why}; its last good objects stay"
         return
     known.add(identity)
     found.folders.add(folder)

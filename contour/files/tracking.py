@@ -122,7 +122,8 @@ class Tracker:
         """Lists repeatedly, until all listed folders had been watched before they were listed."""
         watched: list[str] = []
         while True:
-            self.listing = listing.listed(self._roots, self._folders)
+            before = self.listing.devices
+            self.listing = listing.listed(self._roots, self._folders, before)
             if set(self.listing.watched) <= set(watched):
                 return
             watched = self.listing.watched
@@ -143,7 +144,6 @@ class Tracker:
             waits is schedule.REPLACED and self._is_other(file, signature)
         ):
             self._schedule.note(file, waits, now)
-
 
     def _is_other(self, file: ManifestSource, signature: listing.Signature | None) -> bool:
         """Whether there is another file under the name."""
@@ -167,6 +167,7 @@ class Tracker:
         for."""
         if waits is schedule.POLLED:
             self._changing_until = now + waits.before_releasing
+
 
 def _has_other_names(path: str) -> bool:
     """A link, also a hard one, to a file that was whole already."""

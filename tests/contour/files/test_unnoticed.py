@@ -4,6 +4,8 @@ and what a file system refuses for a moment."""
 import asyncio
 import errno
 import os
+import struct
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
@@ -12,6 +14,7 @@ import pytest
 
 from contour.complaints import ManifestSource
 from contour.files import inotify, reading, schedule, tracking
+from contour.files.inotify import EventType
 from tests.contour.files.written import following, proxy, stream
 
 NEW = "new.example.com"
@@ -170,3 +173,50 @@ async def test_a_folder_with_an_entry_of_unknown_type_stays_as_it_was(
         monkeypatch.setattr(os, "scandir", scandir)
         await follower.until(lambda: not follower.complaints)
         assert list(follower.fqdns) == ["a"]
+
+
+def test_a_folder_whose_file_system_is_unmounted_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watcher = inotify.Watcher()
+    try:
+        watcher.watch([str(tmp_path)])
+        unmount = struct.pack("iIII", 1, 0x2000, 0, 0)  # IN_UNMOUNT of inotify(7)
+        told = iter((unmount, b""))
+        monkeypatch.setattr(inotify, "_read", lambda _: next(told))
+        assert list(watcher.notices()) == [inotify.Notice(str(tmp_path), "", EventType.FOLDER)]
+    finally:
+        watcher.close()
+
+
+async def test_a_folder_that_is_empty_on_another_file_system_keeps_its_last_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a network file system was unmounted, and its folder is that of the machine."""
+    shared = Path("/dev/shm")
+    if not shared.is_dir() or shared.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("needs a second file system")
+    with tempfile.TemporaryDirectory(dir=shared) as empty:
+        (tmp_path / "one").mkdir()
+        (tmp_path / "one" / "a.yaml").write_text(proxy("a"))
+        (tmp_path / "it").symlink_to("one")
+        async with following(tmp_path / "it") as follower:
+            lead(tmp_path / "it", empty)
+            await follower.until(lambda: bool(follower.complaints))
+            assert follower.messages == [
+                "the folder is empty, and on another file system than before; "
+                "its last good objects stay"
+            ]
+            lead(tmp_path / "it", "one")
+            (tmp_path / "one" / "a.yaml").write_text(proxy("a", NEW))
+            await follower.until(lambda: follower.fqdns == {"a": NEW})
+            assert not follower.complaints
+            assert not follower.gone
+            (tmp_path / "one" / "a.yaml").unlink()
+            await follower.until(lambda: not follower.fqdns)
+
+
+def lead(link: Path, where: str) -> None:
+    fresh = link.with_name(".fresh")
+    fresh.symlink_to(where)
+    fresh.replace(link)
