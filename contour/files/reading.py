@@ -33,7 +33,7 @@ def content(file: ManifestSource) -> Content:
         if status.st_size > MAX_BYTES:
             raise OSError(errno.EFBIG, f"larger than the {MAX_BYTES >> 20} MiB that are read")
         raw = opened.read()
-    is_young = time.time_ns() - status.st_mtime_ns < _CLOCK_TICK
+    is_young = abs(time.time_ns() - status.st_mtime_ns) < _CLOCK_TICK
     return Content(raw, None if is_young else listing.signature(status))
 
 

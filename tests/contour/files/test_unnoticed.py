@@ -6,6 +6,7 @@ import errno
 import os
 import struct
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Self
@@ -117,6 +118,22 @@ async def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
         monkeypatch.setattr(reading, "content", content)
         await follower.until(lambda: follower.fqdns == {"a": NEW})
         assert not follower.complaints
+
+
+async def test_a_modification_time_in_the_future_delays_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_instances_left() -> inotify.Watcher:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(inotify, "Watcher", no_instances_left)
+    look_often(monkeypatch)
+    path, later = tmp_path / "a.yaml", time.time() + 3600
+    path.write_text(stream(proxy("a"), proxy("b")))
+    async with following(tmp_path) as follower:
+        path.write_text(proxy("a"))
+        os.utime(path, (later, later))
+        await follower.until(lambda: list(follower.fqdns) == ["a"])
 
 
 async def test_a_file_that_may_not_be_looked_at_is_told(
