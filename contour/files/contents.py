@@ -53,8 +53,9 @@ def items(file: ManifestSource, raw: bytes, *, lenient: bool = False) -> Iterato
         yield _malformed(file, raw, error)
         return
     if value is not None:
+        at = lines.Lines(raw)
         for path, item in _listed(value):
-            yield from _items(file, raw, path, item, lenient=lenient)
+            yield from _items(file, at, path, item, lenient=lenient)
 
 
 def _malformed(file: ManifestSource, raw: bytes, error: parse.MalformedError) -> Item:
@@ -75,21 +76,21 @@ def _listed(value: object) -> Iterator[tuple[FieldPath, object]]:
 
 
 def _items(
-    file: ManifestSource, raw: bytes, path: FieldPath, value: object, *, lenient: bool
+    file: ManifestSource, at: lines.Lines, path: FieldPath, value: object, *, lenient: bool
 ) -> Iterator[Item]:
     decoded = decode.decode(value)
     if isinstance(decoded, decode.NotAnObject):
-        yield _unread(file, _problems(raw, [(path, decoded.message, "error")]))
+        yield _unread(file, _problems(at, [(path, decoded.message, "error")]))
     elif isinstance(decoded, decode.UnknownKind):
-        yield _unknown(raw, path, value, decoded)
-        yield from _of_extension(file, raw, path, value, decoded)
+        yield _unknown(at, path, value, decoded)
+        yield from _of_extension(file, at, path, value, decoded)
     else:
-        yield _item(file, raw, path, value, decoded, lenient=lenient)
+        yield _item(file, at, path, value, decoded, lenient=lenient)
 
 
 def _item(
     file: ManifestSource,
-    raw: bytes,
+    at: lines.Lines,
     path: FieldPath,
     value: object,
     decoded: decode.Decoded,
@@ -102,8 +103,9 @@ def _item(
         for it in decoded.complaints
     ]
     if decoded.kind.kind == "ConfigMap" and is_mapping(value):
-        found.extend(((*path, *at), text, "warning") for at, text in upstream.of_config_map(value))
-    problems = _problems(raw, found)
+        of_file = upstream.of_config_map(value)
+        found.extend(((*path, *field), text, "warning") for field, text in of_file)
+    problems = _problems(at, found)
     if not decoded.key.name:
         return _unread(file, problems)
     subject = meta.ObjectRef(decoded.kind.kind, *decoded.key)
@@ -135,12 +137,12 @@ _TYPO = 0.8
 """The similarity (`difflib`) from which a name counts as misspelt."""
 
 
-def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.UnknownKind) -> Item:
+def _unknown(at: lines.Lines, path: FieldPath, value: object, unknown: decode.UnknownKind) -> Item:
     """The item for a kind that is not read; if that is a known kind, misspelt, the object may be
     meant to stay."""
     if (meant := guess.misspelt(unknown, value)) is not None:
         message = f"there is no kind {unknown.kind}; did you mean {meant.kind}?"
-        problems = _problems(raw, [((*path, "kind"), message, "error")])
+        problems = _problems(at, [((*path, "kind"), message, "error")])
         return Item(meant, "guessed", problems=problems, is_read=False)
     about = place(unknown.kind, unknown.group_version)
     message = (
@@ -149,8 +151,9 @@ def _unknown(raw: bytes, path: FieldPath, value: object, unknown: decode.Unknown
     )
     found: list[tuple[FieldPath, str, Severity]] = [((*path, "kind"), message, "warning")]
     if unknown.kind == "ContourDeployment" and is_mapping(value):
-        found.extend(((*path, *at), text, "warning") for at, text in upstream.of_deployment(value))
-    return Item(about, problems=_problems(raw, found))
+        settings = upstream.of_deployment(value)
+        found.extend(((*path, *field), text, "warning") for field, text in settings)
+    return Item(about, problems=_problems(at, found))
 
 
 def place(kind: str, group_version: str) -> ManifestSource:
@@ -159,7 +162,11 @@ def place(kind: str, group_version: str) -> ManifestSource:
 
 
 def _of_extension(
-    file: ManifestSource, raw: bytes, path: FieldPath, value: object, unknown: decode.UnknownKind
+    file: ManifestSource,
+    at: lines.Lines,
+    path: FieldPath,
+    value: object,
+    unknown: decode.UnknownKind,
 ) -> Iterator[Item]:
     """The same object as one of an extension's kind. `store` knows whether an extension has
     registered the kind: then this item is used, otherwise the one which says that the kind is not
@@ -169,7 +176,7 @@ def _of_extension(
         return
     kind = foreign.kind(group, version, unknown.kind)
     decoded = foreign.decoded(kind, value)
-    problems = _problems(raw, [((*path, *it.path), it.message, "error") for it in decoded.errors])
+    problems = _problems(at, [((*path, *it.path), it.message, "error") for it in decoded.errors])
     if decoded.key.name:
         subject = meta.ObjectRef(kind.kind, *decoded.key)
         yield Item(subject, "yes", kind, decoded.object, problems, dotted(path))
@@ -178,12 +185,12 @@ def _of_extension(
 
 
 def _problems(
-    raw: bytes, found: Sequence[tuple[FieldPath, str, Severity]]
+    at: lines.Lines, found: Sequence[tuple[FieldPath, str, Severity]]
 ) -> tuple[LocatedComplaint, ...]:
     if not found:
         return ()
-    at = lines.found(raw, [path for path, _, _ in found])
+    numbers = at.found([path for path, _, _ in found])
     return tuple(
         LocatedComplaint(line, dotted(path), message, severity)
-        for line, (path, message, severity) in zip(at, found, strict=True)
+        for line, (path, message, severity) in zip(numbers, found, strict=True)
     )

@@ -5,6 +5,7 @@ time, as nodes with positions. A missing field has the line of the value that sh
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from yaml import CBaseLoader, YAMLError, compose, nodes
@@ -12,13 +13,24 @@ from yaml import CBaseLoader, YAMLError, compose, nodes
 FieldPath = Sequence[str | int]
 
 
-def found(raw: bytes, paths: Sequence[FieldPath]) -> list[int]:
-    """The line of each path, counted from 0 within a document that `parse` has accepted."""
-    try:
-        root = compose(raw, Loader=CBaseLoader)
-    except YAMLError:  # JSON that is not quite YAML, such as an escaped surrogate pair.
-        return [0] * len(paths)
-    return [0 if root is None else _line(root, path) for path in paths]
+class Lines:
+    """The lines of one document that `parse` has accepted; it is read when the first is wanted."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+
+    def found(self, paths: Sequence[FieldPath]) -> list[int]:
+        """The line of each path, counted from 0 within the document."""
+        root = self._root
+        return [0 if root is None else _line(root, path) for path in paths]
+
+    @cached_property
+    def _root(self) -> nodes.Node | None:
+        try:
+            root: nodes.Node | None = compose(self._raw, Loader=CBaseLoader)
+        except YAMLError:  # JSON that is not quite YAML, such as an escaped surrogate pair.
+            return None
+        return root
 
 
 def _line(node: nodes.Node, path: FieldPath) -> int:

@@ -42,6 +42,7 @@ class Originals:
     def __init__(self, definition: Define) -> None:
         self._definition = definition
         self._texts = _Texts()
+        self._lists: dict[bytes, object] = {}  # the values of lists, by digest
 
     def __call__(self, subject: ObjectRef) -> Raw | None:
         """None if no file has the object (any more), or it came from standard input."""
@@ -49,13 +50,22 @@ class Originals:
         raw = self._texts.of(definition) if definition is not None else None
         if definition is None or raw is None:
             return None
-        found = parse.value(raw)
+        found = self._value(definition, raw)
         for step in _steps(definition.item.field):
             if is_list(found) and isinstance(step, int):
                 found = found[step]
             elif is_mapping(found):
                 found = found[str(step)]
         return found if is_mapping(found) else None
+
+    def _value(self, definition: claims.Definition, raw: bytes) -> object:
+        """The value of a document; a list is read once for all of its objects."""
+        if not definition.item.field:
+            return parse.value(raw)
+        digest = definition.document.digest
+        if digest not in self._lists:
+            self._lists[digest] = parse.value(raw)
+        return self._lists[digest]
 
 
 class Locator:
@@ -65,6 +75,7 @@ class Locator:
         self._definition = definition
         self._texts = _Texts()
         self._left = MOST
+        self._latest: tuple[bytes, lines.Lines] = (b"", lines.Lines(b""))
 
     def __call__(self, subject: ObjectRef, field: str) -> Place | None:
         """The place of a field (`spec.routes[0].services[0]`); None if no file has the object."""
@@ -76,7 +87,14 @@ class Locator:
         if raw is None:
             return Place(shown(definition.file), document.line)
         path = (*_steps(definition.item.field), *_steps(field))
-        return Place(shown(definition.file), document.line + lines.found(raw, [path])[0])
+        (line,) = self._lines(document.digest, raw).found([path])
+        return Place(shown(definition.file), document.line + line)
+
+    def _lines(self, digest: bytes, raw: bytes) -> lines.Lines:
+        """The lines of a document, which several fields are looked up in one after the other."""
+        if self._latest[0] != digest:
+            self._latest = digest, lines.Lines(raw)
+        return self._latest[1]
 
     def _text(self, definition: claims.Definition) -> bytes | None:
         if self._left == 0:

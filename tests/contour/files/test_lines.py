@@ -37,12 +37,12 @@ CASES: list[tuple[lines.FieldPath, int]] = [
 def test_a_field_has_a_line_and_a_missing_one_that_of_what_should_hold_it(
     path: lines.FieldPath, line: int
 ) -> None:
-    assert lines.found(DOCUMENT, [path]) == [line]
+    assert lines.Lines(DOCUMENT).found([path]) == [line]
 
 
 def test_json_has_lines_too() -> None:
-    assert lines.found(b'{\n "a": [1,\n  {"b": 2}]\n}', [("a", 1, "b"), ("a",)]) == [2, 1]
+    assert lines.Lines(b'{\n "a": [1,\n  {"b": 2}]\n}').found([("a", 1, "b"), ("a",)]) == [2, 1]
 
 
 def test_json_that_is_no_yaml_has_its_first_line() -> None:
-    assert lines.found(b'{"a":\n "\\ud83d\\ude00"}', [("a",)]) == [0]
+    assert lines.Lines(b'{"a":\n "\\ud83d\\ude00"}').found([("a",)]) == [0]

@@ -8,7 +8,7 @@ import pytest
 
 from contour import files
 from contour.complaints import ManifestSource
-from contour.files import places, reading
+from contour.files import lines, parse, places, reading
 from contour.status import rows
 from contour.status.board import Board, Remark
 from crds.meta import ObjectRef
@@ -93,3 +93,30 @@ def test_a_listing_reads_a_file_once_and_looks_up_so_many_fields(
     assert len(reads) == 1
     assert len(set(found[:-1])) == 1
     assert found[-1] != found[0]
+
+
+def test_a_list_is_read_once_for_all_of_its_objects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pods = [{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{n}"}} for n in range(9)]
+    secrets = [
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"s{n}"}, "type": "Opaque"}
+        for n in range(9)
+    ]
+    found = {"apiVersion": "v1", "kind": "List", "items": pods + secrets}
+    (tmp_path / "it.yaml").write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2))
+    read: list[str] = []
+    compose, value = lines.compose, parse.value
+    monkeypatch.setattr(
+        lines, "compose", lambda *a, **b: read.append("compose") or compose(*a, **b)
+    )
+    manifests = files.Manifests([tmp_path])
+    manifests.read()
+    assert read == ["compose"]  # for the places of what is told of the pods
+    monkeypatch.setattr(parse, "value", lambda raw: read.append("value") or value(raw))
+    original, locate = manifests.originals(), manifests.locator()
+    refs = [ObjectRef("Secret", "default", f"s{n}") for n in range(9)]
+    assert [original(it) for it in refs] == secrets
+    places = [locate(it, "type") for it in refs]
+    assert len({it.line for it in places if it is not None}) == 9
+    assert read == ["compose", "value", "compose"]
