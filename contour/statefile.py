@@ -36,7 +36,15 @@ def _opened(path: Path, schema: str, table: str) -> sqlite3.Connection:
         file.execute("PRAGMA synchronous = OFF")
         file.execute(schema)
         file.execute(f"SELECT count(*) FROM {table}").fetchone()
+        _require_whole(file)
     except sqlite3.Error:
         file.close()
         raise
     return file
+
+
+def _require_whole(file: sqlite3.Connection) -> None:
+    """Raises an error of SQLite if a page is damaged, perhaps one that is read later."""
+    (found,) = file.execute("PRAGMA quick_check(1)").fetchone()
+    if found != "ok":
+        raise sqlite3.DatabaseError(found)

@@ -173,8 +173,12 @@ def _placed(row: Sequence[Revision], known: Mapping[str, _Kept]) -> dict[str, _K
 
 
 def _content(document: str) -> Unread | None:
-    """The content of a revision; None if this program reads its document as something else."""
-    found = decode.decode(json.loads(document))
+    """The content of a revision; None if its document is damaged, or this program reads it as
+    something else."""
+    try:
+        found = decode.decode(json.loads(document))
+    except ValueError:
+        return None
     if isinstance(found, decode.Decoded) and isinstance(found.object, EnvoyConfigRevision):
         return reading.unread(found.object)
     return None

@@ -170,6 +170,17 @@ async def test_a_file_that_cannot_be_read_is_begun_anew(
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+async def test_a_damaged_revision_is_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "revisions"
+    run = Run(path, "bad")
+    run.refuse()
+    run.file.close()
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE revisions SET document = '{'")
+    file.close()
+    assert Run(path, "bad").state() == "InSync"
+
+
 async def test_an_edit_writes_one_row(tmp_path: Path) -> None:
     path = tmp_path / "revisions"
     run = Run(path, "a")
