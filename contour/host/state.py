@@ -163,6 +163,8 @@ def _locked(path: Path) -> Generator[None]:
                 f"{path} is in use by process {lock.read().decode().strip() or '?'}: "
                 "stop that one or name another directory with --state-dir"
             ) from None
+        except OSError as error:  # a file system without locks
+            raise _refused(path, f"it cannot be locked: {error.strerror}") from error
         with _refusing(path):
             lock.truncate()
             lock.write(f"{os.getpid()}\n".encode())

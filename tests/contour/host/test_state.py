@@ -1,6 +1,7 @@
 """The state directory: whose it is, who holds it, and what a killed run leaves in it."""
 
 import errno
+import fcntl
 import os
 import shutil
 import socket
@@ -186,3 +187,17 @@ def test_a_long_path_leaves_no_sockets_behind_even_if_it_is_removed_meanwhile(
 
 def test_state_is_kept_in_the_runtime_directory_if_there_is_one(tmp_path: Path) -> None:
     assert rundir.default_path({"XDG_RUNTIME_DIR": str(tmp_path)}) == tmp_path / "contour"
+
+
+def test_one_that_cannot_be_locked_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(_: object, __: int) -> None:  # as on a network file system
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with (
+        pytest.raises(errors.RefusedError, match="it cannot be locked: No locks available"),
+        state.claimed(tmp_path / "state"),
+    ):
+        pass
