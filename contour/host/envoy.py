@@ -144,16 +144,20 @@ class EnvoyProcess:
     async def _supervise(self, command: Sequence[str]) -> None:
         while True:
             started, unread = asyncio.get_running_loop().time(), self._log.size
-            status = await self._life(command)
-            lived = asyncio.get_running_loop().time() - started
-            self._crashes.add(status, lived, self._log.last_lines(10, since=unread))
+            try:
+                process = await self._started(command)
+            except OSError as error:  # too many processes, or open files
+                self._crashes.fail(error.strerror or str(error))
+            else:
+                status = await self._life(process)
+                lived = asyncio.get_running_loop().time() - started
+                self._crashes.add(status, lived, self._log.last_lines(10, since=unread))
             _log.error("%s", self._crashes.message)
             await self._tell()
             await asyncio.sleep(self._crashes.delay)
 
-    async def _life(self, command: Sequence[str]) -> int:
-        """Runs one Envoy until its end; ends it if this task is cancelled."""
-        process = await self._started(command)
+    async def _life(self, process: asyncio.subprocess.Process) -> int:
+        """Follows one Envoy until its end; ends it if this task is cancelled."""
         self._pid = process.pid
         watch = self._tasks.create_task(self._watch())
         try:

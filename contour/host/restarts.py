@@ -29,6 +29,11 @@ class Crashes:
         log = "".join(f"\n    {line}" for line in lines) or " none"
         self._last = f"Envoy {_manner(status)} after {seconds:.1f} s; its last log lines:{log}"
 
+    def fail(self, why: str) -> None:
+        """Envoy could not even be started."""
+        self.count += 1
+        self._last = f"Envoy cannot be started: {why}"
+
     def note_ready(self) -> None:
         """Envoy serves: the cause of failed starts is gone."""
         self.was_ready = True

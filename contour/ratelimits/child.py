@@ -5,6 +5,7 @@ process that started it, however that ends (`contour.host.launch`).
 """
 
 import asyncio
+import errno
 import logging
 import os
 import sys
@@ -21,7 +22,9 @@ log = logging.getLogger(__name__)
 
 _SHORTEST, _LONGEST = 0.1, 10.0  # seconds between two starts
 _LONG_ENOUGH = 30.0  # seconds after which a start counts as successful
-_LOGS_EVERY = 10.0  # seconds between two checks of the size of its log
+_PASSING = {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE}
+"""Errors of a start that pass: too many processes or open files, or too little memory."""
+_LOGS_EVERY = 10.0  # seconds between two looks at the size of the log
 _LAST = 1.0
 """Seconds that the process has to end: the leader frees its Lease afterwards."""
 
@@ -43,7 +46,12 @@ class Child:
         loop, pause = asyncio.get_running_loop(), _SHORTEST
         while True:
             started = loop.time()
-            code = await self._life()
+            try:
+                what = f"has ended ({await self._life()})"
+            except OSError as error:
+                if error.errno not in _PASSING:
+                    raise
+                what = f"cannot be started: {error.strerror or error}"
             if loop.time() - started > _LONG_ENOUGH:
                 pause = _SHORTEST
             seen = f"; see {self.log}" if self.log is not None else ""

@@ -1,11 +1,13 @@
 """The supervised Envoy, with the real one."""
 
 import asyncio
+import errno
 import json
 import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -114,6 +116,31 @@ async def test_an_envoy_that_is_killed_starts_again(
         assert (directory.path / "ready").exists()
         async with client.get(f"http://127.0.0.1:{port}/") as answer:
             assert answer.status == 200
+
+
+async def test_an_envoy_that_cannot_be_started_for_a_moment_starts_later(
+    directory: state.StateDirectory, configuration: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, tries = asyncio.create_subprocess_exec, 0
+
+    async def full(*command: str, **options: Any) -> asyncio.subprocess.Process:
+        nonlocal tries
+        tries += 1
+        if tries < 3:  # as many processes as a user may have
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        return await start(*command, **options)
+
+    async with host.EnvoyProcess(directory, configuration) as envoy:
+        await envoy.live()
+        first = envoy.pid
+        assert first is not None
+        monkeypatch.setattr(asyncio, "create_subprocess_exec", full)
+        os.kill(first, signal.SIGKILL)
+        await _dead(first)
+        while envoy.pid in (first, None):
+            await asyncio.sleep(0.01)
+        await envoy.live()
+        assert tries == 3
 
 
 async def test_an_envoy_that_never_serves_is_told_with_its_last_words(

@@ -46,3 +46,13 @@ def test_the_message_names_the_signal_the_number_and_the_last_lines() -> None:
     assert "killed by SIGSEGV" in crashes.message
     assert "2 times in a row" in crashes.message
     assert "Caught Segmentation fault" in crashes.message
+
+
+def test_what_could_not_even_be_started_is_tried_again_as_rarely() -> None:
+    crashes, delays = restarts.Crashes(), []
+    for _ in range(4):
+        crashes.fail("Resource temporarily unavailable")
+        delays.append(crashes.delay)
+    assert delays == [0.1, 0.2, 0.4, 0.8]
+    assert crashes.is_crash_loop
+    assert crashes.failure.startswith("Envoy cannot be started: Resource temporarily unavailable\n")
