@@ -81,6 +81,8 @@ class Manifests:
 
     def _pass(self, watch: Watch) -> Batch:
         self._take(watch)
+        self._tracker.look(watch, time.monotonic())
+        self._tell_faults()
         due = self._tracker.due(time.monotonic())
         for file in due.read:
             self._load(file, partial(self._is_disturbed, file, watch))

@@ -8,6 +8,7 @@ as what other machines write to a network file system. How long to wait after ea
 
 import os
 import stat
+import time
 from collections.abc import Iterable, Sequence
 
 from contour.complaints import ManifestSource
@@ -61,12 +62,16 @@ class Tracker:
         """Turns notices into files that are due, now or later."""
         look = {self._note(notice, now) for notice in notices}
         if schedule.REPLACED in look:
-            self._look(schedule.REPLACED, watch, now)
-        elif schedule.FOUND in look or now >= self._look_at:
+            self._look(schedule.REPLACED, watch)
+        elif schedule.FOUND in look:
+            self._look(schedule.POLLED if watch.is_blind else schedule.FOUND, watch)
+
+    def look(self, watch: Watch, now: float) -> None:
+        """Looks for what nobody tells of, if it is time."""
+        if now >= self._look_at:
             # The first look is for what was written before anything was watched.
-            is_noticed = schedule.FOUND in look or not self._look_at
-            is_told = is_noticed and not watch.is_blind
-            self._look(schedule.FOUND if is_told else schedule.POLLED, watch, now)
+            is_noticed = not self._look_at and not watch.is_blind
+            self._look(schedule.FOUND if is_noticed else schedule.POLLED, watch)
 
     def due(self, now: float) -> schedule.Due:
         """The files to read and to release now."""
@@ -104,8 +109,9 @@ class Tracker:
             return known
         return file if folder in self.listing.folders and listing.is_manifest(name) else None
 
-    def _look(self, waits: schedule.Waits, watch: Watch, now: float) -> None:
+    def _look(self, waits: schedule.Waits, watch: Watch) -> None:
         self._list(watch)
+        now = time.monotonic()  # to list a network file system takes its time
         for file, signature in self.listing.files.items():
             if file not in self._signatures or self._signatures[file] != signature:
                 self._differs(file, signature, waits, now)

@@ -9,12 +9,12 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 
 from contour.complaints import ManifestSource
-from contour.files import inotify, reading, schedule, tracking
+from contour.files import inotify, listing, reading, schedule, tracking
 from contour.files.inotify import EventType
 from tests.contour.files.written import following, proxy, stream
 
@@ -237,3 +237,34 @@ def lead(link: Path, where: str) -> None:
     fresh = link.with_name(".fresh")
     fresh.symlink_to(where)
     fresh.replace(link)
+
+
+async def test_a_folder_that_takes_long_to_list_is_not_listed_for_each_file_that_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_often(monkeypatch)
+    monkeypatch.setattr(tracking, "LOOK_EVERY", 0.01)
+    done: list[str] = []
+    listed, content = listing.listed, reading.content
+
+    def slowly(*known: Any) -> listing.Listing:
+        done.append("list")
+        time.sleep(0.02)
+        return listed(*known)
+
+    def noted(file: ManifestSource) -> reading.Content:
+        done.append("read")
+        return content(file)
+
+    for version in ("one", "two"):
+        (tmp_path / version).mkdir()
+        for number in range(20):
+            text = proxy(f"p{number}", f"{version}.example.com")
+            (tmp_path / version / f"{number}.yaml").write_text(text)
+    (tmp_path / "it").symlink_to("one")
+    monkeypatch.setattr(listing, "listed", slowly)
+    async with following(tmp_path / "it") as follower:
+        monkeypatch.setattr(reading, "content", noted)
+        lead(tmp_path / "it", "two")
+        await follower.until(lambda: set(follower.fqdns.values()) == {"two.example.com"})
+    assert " ".join(["read"] * 20) in " ".join(done)
