@@ -35,6 +35,7 @@ ADMIN = "admin.sock"
 """The socket in the state directory that the bootstrap must use for the administration
 interface."""
 
+_CONFIGURATION = "bootstrap.json"
 _LOGS_EVERY = 10.0  # seconds
 
 _log = logging.getLogger(__name__)
@@ -127,7 +128,7 @@ class EnvoyProcess:
         self._show_readiness()
 
     def _command(self, executable: Path) -> list[str]:
-        configuration = self._directory.write("bootstrap.json", self._bootstrap)
+        configuration = self._directory.write(_CONFIGURATION, self._bootstrap)
         return [
             *(sys.executable, "-I", "-S", launch.__file__, str(os.getpid())),
             *(str(executable), "--config-path", str(configuration)),
@@ -146,8 +147,9 @@ class EnvoyProcess:
             started, unread = asyncio.get_running_loop().time(), self._log.size
             try:
                 process = await self._started(command)
-            except OSError as error:  # too many processes, or open files
-                self._crashes.fail(error.strerror or str(error))
+            except (OSError, errors.RefusedError) as error:  # such as too many processes
+                why = error.strerror if isinstance(error, OSError) else None
+                self._crashes.fail(why or str(error))
             else:
                 status = await self._life(process)
                 lived = asyncio.get_running_loop().time() - started
@@ -170,6 +172,8 @@ class EnvoyProcess:
 
     async def _started(self, command: Sequence[str]) -> asyncio.subprocess.Process:
         self._socket.unlink(missing_ok=True)
+        if not (self._directory.path / _CONFIGURATION).exists():  # somebody has cleaned up
+            self._directory.write(_CONFIGURATION, self._bootstrap)
         stdout, stderr = self._access_log.opened(), self._log.opened()
         try:
             return await asyncio.create_subprocess_exec(

@@ -78,7 +78,7 @@ def claimed(path: Path) -> Generator[StateDirectory]:
     path = path.absolute()
     _make(path)
     _check(path)
-    with _locked(path):
+    with _locked(path), _spared(path):
         _clear(path)
         with _sockets_placed(path):
             try:
@@ -171,6 +171,20 @@ def _locked(path: Path) -> Generator[None]:
         yield
 
 
+@contextlib.contextmanager
+def _spared(path: Path) -> Generator[None]:
+    """Has systemd-tmpfiles leave a directory alone, with all that is below it, however old it is
+    (tmpfiles.d, "Age"): it may be in /tmp, and a run may last for months."""
+    with _refusing(path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        with contextlib.suppress(OSError):  # somebody else has locked it
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _clear(path: Path) -> None:
     """Removes the traces of a run, which one that was killed could not remove."""
     for stale in (path / _READY, *path.glob("*.sock")):
@@ -193,7 +207,8 @@ def _sockets_placed(path: Path) -> Generator[None]:
         prefix="contour-", dir=place, ignore_cleanup_errors=True
     ) as made:
         (path / SOCKETS).symlink_to(made)
-        yield
+        with _spared(Path(made)):
+            yield
 
 
 def _is_short(directory: Path) -> bool:

@@ -143,6 +143,22 @@ async def test_an_envoy_that_cannot_be_started_for_a_moment_starts_later(
         assert tries == 3
 
 
+async def test_it_starts_again_after_somebody_has_cleaned_up(
+    directory: state.StateDirectory, configuration: str
+) -> None:
+    async with host.EnvoyProcess(directory, configuration) as envoy:
+        await envoy.live()
+        first = envoy.pid
+        assert first is not None
+        (directory.path / "bootstrap.json").unlink()
+        os.kill(first, signal.SIGKILL)
+        await _dead(first)
+        while envoy.pid in (first, None):
+            await asyncio.sleep(0.01)
+        async with asyncio.timeout(PATIENCE):
+            await envoy.live()
+
+
 async def test_an_envoy_that_never_serves_is_told_with_its_last_words(
     directory: state.StateDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

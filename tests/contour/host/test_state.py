@@ -201,3 +201,24 @@ def test_one_that_cannot_be_locked_is_refused(
         state.claimed(tmp_path / "state"),
     ):
         pass
+
+
+@pytest.mark.parametrize("name", ["state", "a-long-name" * 12])
+def test_who_cleans_temporary_directories_leaves_it_alone(tmp_path: Path, name: str) -> None:
+    with state.claimed(tmp_path / name) as directory:
+        places = {directory.path, directory.socket("xds.sock").parent}
+        assert len(places) == 1 + (name != "state")
+        assert not any(map(_is_free, places))
+    assert _is_free(tmp_path / name)
+
+
+def _is_free(directory: Path) -> bool:
+    """Whether systemd-tmpfiles would remove what is old in a directory: it locks it before."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
