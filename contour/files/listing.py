@@ -2,12 +2,12 @@
 
 Folders are listed recursively; names that begin with a dot are skipped, so the folders behind a
 mounted ConfigMap (`..data`) are seen only through the links into them. Links to files are followed,
-links to folders only if the user has named them. `manifests` reads the files.
+links to folders only on the way to what the user has named. `manifests` reads the files.
 """
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -68,8 +68,8 @@ def listed(
     known: set[tuple[int, int]] = set()  # folders
     for root in roots:
         is_folder = root in folders or os.path.isdir(root)
-        if os.path.islink(root) or not is_folder:
-            found.links.add(os.path.dirname(root) or ".")
+        followed = (*links_to(root), *(() if is_folder else (root,)))
+        found.links |= {os.path.dirname(it) or "." for it in followed}
         if is_folder:
             _list(root, found, known)
         else:
@@ -77,6 +77,14 @@ def listed(
     for gone in found.devices.keys() - found.folders - found.faults.keys():
         del found.devices[gone]
     return found
+
+
+def links_to(path: str) -> Iterator[str]:
+    """The links on the way to a path, the path itself among them."""
+    while path not in ("", os.sep):
+        if os.path.islink(path):
+            yield path
+        path = os.path.dirname(path)
 
 
 def is_manifest(name: str) -> bool:

@@ -166,7 +166,7 @@ class Tracker:
     def _is_linked(self, file: ManifestSource) -> bool:
         """Whether a link leads to the file or to the folder that the user has named."""
         folders = (it for it in self._folders if file.startswith(os.path.join(it, "")))
-        return os.path.islink(file) or any(map(os.path.islink, folders))
+        return os.path.islink(file) or any(any(listing.links_to(it)) for it in folders)
 
     def _expect_more(self, waits: schedule.Waits, now: float) -> None:
         """Until the file is released, changes of which the kernel notices nothing are looked

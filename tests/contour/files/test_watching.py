@@ -305,15 +305,29 @@ async def test_what_a_link_leads_to_is_followed(tmp_path: Path) -> None:
         assert list(follower.fqdns) == ["a"]
 
 
-async def test_a_folder_given_as_a_link_is_followed_when_the_link_moves(tmp_path: Path) -> None:
-    for version in ("one", "two"):
-        (tmp_path / version).mkdir()
-        (tmp_path / version / "a.yaml").write_text(proxy("a", f"{version}.example.com"))
+@pytest.mark.parametrize("path", ["current", "current/deep", "current/deep/a.yaml"])
+@pytest.mark.parametrize("is_here", [True, False])
+async def test_what_is_given_by_a_link_is_followed_when_the_link_moves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, *, is_here: bool
+) -> None:
+    monkeypatch.setattr(tracking, "LOOK_EVERY", 3600.0)
+    monkeypatch.chdir(tmp_path)
+    for version, other in (("one", "b"), ("two", "c")):
+        (tmp_path / version / "deep").mkdir(parents=True)
+        text = stream(proxy("a", f"{version}.example.com"), proxy(other, f"{version}.example.com"))
+        (tmp_path / version / "deep" / "a.yaml").write_text(text)
+        (tmp_path / version / "deep" / f"{other}.yaml").write_text(proxy(f"{other}{other}"))
     (tmp_path / "current").symlink_to("one")
-    async with following(tmp_path / "current") as follower:
+    async with following(Path(path) if is_here else tmp_path / path) as follower:
+        first = tmp_path / "one" / "deep" / "a.yaml"
+        first.write_text(first.read_text().replace("one.", "begun."))
+        await follower.until(lambda: follower.fqdns["b"] == "begun.example.com")
+        before = follower.batches
         (tmp_path / "next").symlink_to("two")
         (tmp_path / "next").replace(tmp_path / "current")
-        await follower.until(lambda: follower.fqdns == {"a": "two.example.com"})
+        await follower.until(lambda: follower.fqdns["a"] == "two.example.com")
+        assert follower.batches == before + 1
+        assert not follower.fqdns.keys() & {"b", "bb"}
 
 
 async def test_new_folders_are_watched(tmp_path: Path) -> None:
