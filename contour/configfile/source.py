@@ -108,13 +108,17 @@ class Source:
         """The changes of the file, until it is cancelled."""
         while True:
             await asyncio.sleep(_INTERVAL)
-            now = _signature(self._path)
-            if now == self._signature:
-                continue
-            self._signature = now
-            batch = self._reloaded()
+            # In a thread, since a network file system may not answer for long.
+            batch = await asyncio.to_thread(self._looked)
             if not batch.is_empty:
                 yield batch
+
+    def _looked(self) -> Batch:
+        now = _signature(self._path)
+        if now == self._signature:
+            return Batch((), {})
+        self._signature = now
+        return self._reloaded()
 
     def _reloaded(self) -> Batch:
         before = self._found

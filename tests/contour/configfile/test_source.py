@@ -4,6 +4,7 @@ import asyncio
 import errno
 import logging
 import os
+import threading
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
@@ -172,3 +173,28 @@ async def test_a_file_that_cannot_be_read_for_a_moment_is_read_again(
     monkeypatch.setattr(reading, "content", content)
     healed = await after(changes)
     assert (names(healed), told(healed)) == (["a.b/two"], [])
+
+
+async def test_a_file_system_that_does_not_answer_stops_nothing_else(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, answered = threading.Event(), threading.Event()
+    stat, waited = Path.stat, list[bool]()
+
+    def slowly(it: Path, *, follow_symlinks: bool = True) -> os.stat_result:
+        if it == path:
+            asked.set()
+            waited.append(answered.wait(PATIENCE))
+        return stat(it, follow_symlinks=follow_symlinks)
+
+    it = Source(path, NAME, "run")
+    path.write_text(NAMED % "a.b/two")
+    monkeypatch.setattr(Path, "stat", slowly)
+    changes = it.changes()
+    batch = asyncio.ensure_future(after(changes))
+    async with asyncio.timeout(PATIENCE):
+        while not asked.is_set():
+            await asyncio.sleep(0.01)
+    answered.set()
+    assert names(await batch) == ["a.b/two"]
+    assert all(waited)
