@@ -30,7 +30,7 @@ async def served(instance: Instance, port: int | None) -> AsyncGenerator[str]:
         problems = await listeners.update(found)
         if not problems:
             break
-    for it in problems if port is not None else ():
+    for it in problems:
         log.warning("no dashboard: %s", it)
     opened = listeners.port("debug")
     try:
