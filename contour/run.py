@@ -368,4 +368,8 @@ def _require_client(controller: Controller) -> None:
 def _require_free_ports(controller: Controller, address: str) -> None:
     for fleet in controller.fleets:
         listeners = controller.listeners(fleet)
-        host_ports.require_free(address, {it.port: it.bind_port for it in listeners})
+        tcp, udp = (
+            {it.port: it.bind_port for it in listeners if (it.protocol == "UDP") is is_udp}
+            for is_udp in (False, True)
+        )
+        host_ports.require_free(address, tcp, udp)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from contour.host import errors, listening
 
 _LAST = 65535
+_NONE: Mapping[int, int] = {}
 
 
 def mapping(options: Iterable[str]) -> dict[int, int]:
@@ -47,12 +48,14 @@ def _port(text: str, option: str) -> int:
     )
 
 
-def require_free(address: str, local: Mapping[int, int]) -> None:
+def require_free(address: str, local: Mapping[int, int], udp: Mapping[int, int] = _NONE) -> None:
     """Raises OccupiedError, naming each port that cannot be listened on and who has it.
 
-    The mapping is from the ports that users see to those of this machine.
+    The mappings, of ports for TCP and for UDP, are from the ports that users see to those of this
+    machine.
     """
-    found = [_complaint(address, external, port) for external, port in sorted(local.items())]
+    found = [_complaint(address, *it, is_udp=False) for it in sorted(local.items())]
+    found += [_complaint(address, *it, is_udp=True) for it in sorted(udp.items())]
     if complaints := [complaint for complaint in found if complaint]:
         raise errors.OccupiedError("\n".join(complaints))
 
@@ -67,21 +70,22 @@ def free(address: str, preferred: int) -> int:
     return preferred
 
 
-def _complaint(address: str, external: int, port: int) -> str | None:
-    if (why := obstacle(address, port)) is None:
+def _complaint(address: str, external: int, port: int, *, is_udp: bool) -> str | None:
+    if (why := obstacle(address, port, is_udp=is_udp)) is None:
         return None
+    udp = "UDP " if is_udp else ""
     return (
-        f"cannot listen on {address} port {port}, which stands for port {external}: "
+        f"cannot listen on {address} {udp}port {port}, which stands for {udp}port {external}: "
         f"{why}; choose another with --map-port {external}=PORT or --bind"
     )
 
 
-def obstacle(address: str, port: int) -> str | None:
-    """Why Envoy could not listen on a port of this machine, and who has it."""
+def obstacle(address: str, port: int, *, is_udp: bool = False) -> str | None:
+    """Why Envoy could not listen on a port of this machine, and who has it (a TCP port)."""
     try:
-        _bind(address, port)
+        _bind(address, port, socket.SOCK_DGRAM if is_udp else socket.SOCK_STREAM)
     except OSError as error:
-        owner = listening.owner(port)
+        owner = None if is_udp else listening.owner(port)
         by = f" (process {owner} has it)" if owner else ""
         return f"{error.strerror}{by}"
     return None

@@ -48,6 +48,21 @@ def test_a_port_that_its_owner_would_share_is_in_use_all_the_same() -> None:
         ports.require_free("127.0.0.1", {80: server.getsockname()[1]})
 
 
+def test_ports_of_tcp_and_udp_are_distinct() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
+    ):
+        udp.bind(("127.0.0.1", 0))
+        of_tcp, of_udp = tcp.getsockname()[1], udp.getsockname()[1]
+        ports.require_free("127.0.0.1", {80: of_udp}, {53: of_tcp})
+        with pytest.raises(errors.OccupiedError) as caught:
+            ports.require_free("127.0.0.1", {80: of_tcp}, {53: of_udp})
+    first, second = str(caught.value).splitlines()
+    assert first.startswith(f"cannot listen on 127.0.0.1 port {of_tcp}, ")
+    assert second.startswith(f"cannot listen on 127.0.0.1 UDP port {of_udp}, ")
+
+
 def test_every_port_in_use_is_told_at_once() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as one,
