@@ -55,7 +55,7 @@ class Child:
             if loop.time() - started > _LONG_ENOUGH:
                 pause = _SHORTEST
             seen = f"; see {self.log}" if self.log is not None else ""
-            log.error("the rate limit service has ended (%d)%s", code, seen)
+            log.error("the rate limit service %s%s", what, seen)
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST)
 
