@@ -112,6 +112,13 @@ def test_what_is_well_in_one_instance_hides_nothing_in_another() -> None:
     assert {it for it in aggregated if not it.startswith(" by (namespace")} == set()
 
 
+def test_an_operator_of_which_nothing_is_scraped_does_not_act_either() -> None:
+    (rule,) = (it for it in alerts() if it["alert"] == "ContourOperatorWithoutLeader")
+    seen, _, acting = rule["expr"].partition(" unless ")
+    assert "present_over_time(contour_operator_leader[" in seen
+    assert acting == "max(contour_operator_leader) == 1"
+
+
 def test_the_object_of_the_prometheus_operator_has_the_same_rules() -> None:
     made = yaml.safe_load((FOLDER / "prometheusrule.yaml").read_text())
     assert made["spec"] == yaml.safe_load(RULES.read_text())
