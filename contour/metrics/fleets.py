@@ -131,6 +131,8 @@ def _waits(fleets: Iterable[Fleet]) -> Iterator[Metric]:
 
 
 def _counts(fleets: Iterable[Fleet]) -> Iterator[Metric]:
+    """A type of a fleet has all counters as soon as it has one: Prometheus sees an increase from 0,
+    but not a counter that begins at 1."""
     found = {
         what: CounterMetricFamily(name, told, labels=_TYPE)
         for what, (name, told) in _COUNTED.items()
@@ -139,8 +141,9 @@ def _counts(fleets: Iterable[Fleet]) -> Iterator[Metric]:
         sums: Counter[tuple[str, str]] = Counter()
         for (what, type_url), count in it.counts.items():
             sums[what, TYPES.get(type_url, "other")] += count
-        for (what, type_), count in sums.items():
-            found[what].add_metric((it.name, type_), count)
+        for type_ in dict.fromkeys(type_ for _, type_ in sums):
+            for what, family in found.items():
+                family.add_metric((it.name, type_), sums[what, type_])
     yield from found.values()
 
 

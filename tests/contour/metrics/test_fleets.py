@@ -93,3 +93,9 @@ def test_types_that_clients_invent_are_one_series() -> None:
     for number in range(3):
         talk.fleet.counts["sent", f"type.googleapis.com/invented.{number}"] += 1
     assert read(talk, "responses_total") == {("web", "other"): 3}
+
+
+def test_a_counter_is_there_before_it_has_counted_anything() -> None:
+    talk = Conversation(BASE) >> subscribe(LISTENER) << push(LISTENER, "http")
+    for name in ("acks", "nacks", "quarantines"):
+        assert read(talk, f"{name}_total") == {("web", "listeners"): 0}
