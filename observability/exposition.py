@@ -39,11 +39,19 @@ class Metrics:
         """`/metrics`, in the requested format."""
 
         async def answer(request: web.BaseRequest) -> web.Response:
-            encode, content_type = exposition.choose_encoder(request.headers.get("accept", ""))
+            encode, content_type = _encoder(request.headers.get("accept", ""))
             body = encode(self.registry)
             return web.Response(body=body, headers={"content-type": content_type})
 
         return {"/metrics": answer}
+
+
+def _encoder(accept: str) -> tuple[Callable[[CollectorRegistry], bytes], str]:
+    """The encoder for a client, and its content type."""
+    try:
+        return exposition.choose_encoder(accept)
+    except TypeError:  # the library compares the parts of a version, which are not all numbers
+        return exposition.choose_encoder("")
 
 
 class _Sources(Collector):

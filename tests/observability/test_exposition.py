@@ -42,7 +42,12 @@ def test_what_runs_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("accept", "content_type"),
-    [("", "text/plain"), ("application/openmetrics-text", "application/openmetrics-text")],
+    [
+        ("", "text/plain"),
+        ('text/plain; version="0.0.4"', "text/plain"),
+        ("application/openmetrics-text", "application/openmetrics-text"),
+        ("application/openmetrics-text; version=x", "text/plain"),
+    ],
 )
 async def test_the_page_answers_in_the_dialect_that_is_asked_for(
     accept: str, content_type: str
