@@ -1,13 +1,15 @@
 """When certificates expire: those that are served, by Secret, and our own.
 
-Only the `MOST_SECRETS` Secrets that expire first are exposed, since alarms are about those. A
-certificate is parsed once; after a start with thousands of them, the first page does not include
-all.
+Alarms are about certificates that expire soon or have just expired. So of each only `MOST_SECRETS`
+Secrets are exposed: those that expire next, and those that expired last, which cannot crowd out the
+others. A certificate is parsed once; after a start with thousands of them, the first page does not
+include all.
 """
 
 import logging
-from collections.abc import Iterator, Mapping
-from heapq import nsmallest
+import time
+from collections.abc import Callable, Iterator, Mapping
+from heapq import nlargest, nsmallest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,26 +38,29 @@ class _Parsed(NamedTuple):
 class Certificates:
     """The expiry times of all certificates."""
 
-    def __init__(self, engine: Engine, own: Mapping[str, Path]) -> None:
+    def __init__(
+        self, engine: Engine, own: Mapping[str, Path], now: Callable[[], float] = time.time
+    ) -> None:
         """`own` are the files with certificates of the process itself, by name."""
         self._engine = engine
         self._own = own
+        self._now = now
         self._parsed: dict[NamespacedName, _Parsed] = {}
 
     def __call__(self) -> Iterator[Metric]:
         self._parse()
-        soonest = self._soonest()
+        shown = self._shown()
         yield _by(
             "contour_certificate_expiry_timestamp_seconds",
-            "Unix time at which the certificate of a served Secret expires; the 500 soonest.",
+            "Unix time at which the certificate of a served Secret expires; the next and last 500.",
             ("namespace", "name"),
-            {key: it.end for key, it in soonest},
+            {key: it.end for key, it in shown},
         )
         yield _by(
             "contour_certificate_lifetime_seconds",
             "Seconds from the beginning to the end of these certificates' validity.",
             ("namespace", "name"),
-            {key: it.lifetime for key, it in soonest},
+            {key: it.lifetime for key, it in shown},
         )
         yield _by(
             "contour_own_certificate_expiry_timestamp_seconds",
@@ -79,8 +84,16 @@ class Certificates:
         known = self._parsed.get(key)
         return known is not None and known.chain is found.chain
 
-    def _soonest(self) -> list[tuple[NamespacedName, _Parsed]]:
-        return nsmallest(MOST_SECRETS, self._parsed.items(), key=lambda it: (it[1].end, it[0]))
+    def _shown(self) -> list[tuple[NamespacedName, _Parsed]]:
+        now, every = self._now(), self._parsed.items()
+        coming = (it for it in every if it[1].end > now)
+        ended = (it for it in every if it[1].end <= now)
+        return [*nsmallest(MOST_SECRETS, coming, _order), *nlargest(MOST_SECRETS, ended, _order)]
+
+
+def _order(of: tuple[NamespacedName, _Parsed]) -> tuple[float, NamespacedName]:
+    key, found = of
+    return found.end, key
 
 
 def _parsed(found: nodes.Secret) -> _Parsed:

@@ -17,7 +17,10 @@ NAME = "contour_certificate_expiry_timestamp_seconds"
 
 
 def end(number: int = 0) -> float:
-    chain, _ = pairs.pair(number)
+    return end_of(pairs.pair(number)[0])
+
+
+def end_of(chain: bytes) -> float:
     return x509.load_pem_x509_certificate(chain).not_valid_after_utc.timestamp()
 
 
@@ -66,6 +69,19 @@ def test_of_many_secrets_the_soonest_are_told(monkeypatch: pytest.MonkeyPatch) -
     controller.take(events(SERVICE + text))
     found = scraped.values(Certificates(controller.engine, {}), NAME)
     assert set(found) == {("a", "default"), ("b", "default")}
+
+
+def test_certificates_that_have_expired_hide_none_that_will(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(certificates, "MOST_SECRETS", 1)
+    controller = Controller(Published())
+    lives = {name: pairs.pair(days=days) for days, name in enumerate("abcd", 1)}
+    text = "".join(host(name) + pairs.with_pair(name, *it) for name, it in lives.items())
+    controller.take(events(SERVICE + text))
+    now = sum(end_of(chain) for chain, _ in lives.values()) / len(lives)
+    found = scraped.values(Certificates(controller.engine, {}, lambda: now), NAME)
+    assert set(found) == {("b", "default"), ("c", "default")}
 
 
 def test_a_page_parses_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
