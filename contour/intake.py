@@ -23,6 +23,7 @@ from crds.secret import Secret
 from dag import foreignobjects, nodes, tables
 from dag.configuration import reading
 from dag.engine.incremental import Engine
+from dag.engine.view import Table
 from dag.envoyproxy import reading as proxies
 from dag.references import parsing, secrets
 
@@ -39,21 +40,23 @@ def parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
     return configurations, others
 
 
+def place(kind: Kind, key: NamespacedName) -> tuple[Table[Any, Any], Any]:
+    """The table of an object, and its key there."""
+    if foreign.is_foreign(kind):
+        return foreignobjects.OBJECTS, nodes.ForeignKey(kind.group, foreign.name(kind), *key)
+    return tables.BY_KIND[kind.kind], key
+
+
 def write(engine: Engine, kind: Kind, key: NamespacedName, new: Any | None) -> str | None:
     """Writes an object, or its absence. Returns the reason if its last good version stays
     instead."""
-    if foreign.is_foreign(kind):
-        engine.write(
-            foreignobjects.OBJECTS, nodes.ForeignKey(kind.group, foreign.name(kind), *key), new
-        )
-        return None
-    table = tables.BY_KIND[kind.kind]
+    table, at = place(kind, key)
     fault = _fault(new) if new is not None else _loss(engine, kind, key)
     if fault is not None:
-        old = engine.row(table, key)
+        old = engine.row(table, at)
         if old is not None and _fault(old) is None:
             return fault
-    engine.write(table, key, new)
+    engine.write(table, at, new)
     return None
 
 

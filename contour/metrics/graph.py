@@ -19,6 +19,7 @@ from prometheus_client.core import (
     SummaryMetricFamily,
 )
 
+from contour import intake
 from contour.events import Event
 from dag import tables
 from dag.engine.incremental import Engine
@@ -61,8 +62,7 @@ class Operations:
     def note(self, events: Iterable[Event], engine: Engine) -> None:
         """Notes events, before they are written."""
         for kind, key, found in events:
-            table = tables.BY_KIND.get(kind.kind)
-            is_known = table is not None and engine.row(table, key) is not None
+            is_known = engine.row(*intake.place(kind, key)) is not None
             op = "delete" if found is None else "update" if is_known else "add"
             self.counts[kind.kind, op] += 1
 

@@ -1,7 +1,10 @@
 """What comes in and what it costs, read from the graph that did it."""
 
 from contour.controller import Controller
+from contour.events import Batch, Event
 from contour.metrics.graph import Graph, Operations, Settlings
+from crds import foreign
+from crds.meta import NamespacedName
 from tests.contour.metrics import scraped
 from tests.contour.test_controller import SERVICE, Published, events, proxy
 
@@ -38,6 +41,18 @@ def test_objects_are_counted_as_they_come_change_and_go() -> None:
     }
     objects = it.read("dag_cache_object")
     assert (objects["Service",], objects["HTTPProxy",]) == (1, 0)
+
+
+def test_objects_of_extensions_are_counted_as_all_others() -> None:
+    it, kind = Page(), foreign.kind("example.com", "v1", "Guard")
+    for content in (b"1", b"2", None):
+        event = Event(kind, NamespacedName("default", "a"), content)
+        batch = Batch((event,), {}, ())
+        it.operations.note(batch.events, it.controller.engine)
+        it.controller.take(batch)
+    assert it.read("eventhandler_operation_total") == {
+        ("Guard.example.com", op): 1 for op in ("add", "update", "delete")
+    }
 
 
 def test_every_settling_is_timed() -> None:
