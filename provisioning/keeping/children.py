@@ -61,25 +61,28 @@ class Children(Generic[Key]):
         self._digests: dict[str, str] = {}
         discovery = Discovery(client)
         self._reflectors = [
-            Reflector(client, discovery, _followed(it), _Handler(it.kind, self._put), timings)
+            (
+                it.kind,
+                Reflector(client, discovery, _followed(it), _Handler(it.kind, self._put), timings),
+            )
             for it in collections
         ]
 
     async def run(self) -> None:
         """Never ends."""
         async with asyncio.TaskGroup() as group:
-            for it in self._reflectors:
+            for _, it in self._reflectors:
                 group.create_task(it.run())
 
     async def synced(self) -> None:
         """Returns when everything has been listed, except for what is denied or not served."""
-        for it in self._reflectors:
+        for _, it in self._reflectors:
             await it.settled.wait()
 
     @property
     def unlisted(self) -> int:
-        """Collections that have not been listed yet, also those that are denied."""
-        return sum(it.state.is_unsynced for it in self._reflectors)
+        """Kinds that have not been listed completely yet, also those that are denied."""
+        return len({kind for kind, it in self._reflectors if it.state.is_unsynced})
 
     def __len__(self) -> int:
         """How many objects there are."""

@@ -25,6 +25,7 @@ Raw = dict[str, Any]
 KINDS = ("Deployment", "DaemonSet", "Service", "PodDisruptionBudget")
 OURS = Ownership(Owner("default", "contour"), "tests")
 SELECTOR = {"labelSelector": ownership.selector(OURS.labels)}
+SECRETS = [{"fieldSelector": f"metadata.name={it}"} for it in ("a", "b")]
 
 
 class Rig:
@@ -35,6 +36,7 @@ class Rig:
         self.client = client
         self.changed: list[str] = []
         collections = [Collection(kind, SELECTOR) for kind in KINDS]
+        collections += [Collection("Secret", SELECTOR | it) for it in SECRETS]
         self.children: Children[str] = Children(
             client, collections, _app, self._on_change, timings=FAST
         )
@@ -64,7 +66,7 @@ async def rig(*rules: Rule) -> AsyncIterator[Rig]:
             double.script.add(it)
         double.define(
             Resource(it.group, (it.version,), it.plural, kind, it.namespaced, True, True)
-            for kind, it in ((kind, objects.RESOURCES[kind]) for kind in KINDS)
+            for kind, it in ((kind, objects.RESOURCES[kind]) for kind in (*KINDS, "Secret"))
         )
         found = Rig(double, client)
         running = asyncio.ensure_future(found.children.run())
@@ -102,8 +104,9 @@ async def test_objects_are_known_by_their_key_until_they_have_another_or_are_gon
         assert (len(it.children), it.children.digest(path)) == (0, "")
 
 
-async def test_a_kind_that_may_not_be_listed_holds_nothing_up_and_is_counted() -> None:
-    async with rig(Rule("list", "services", status=403)) as it:
+@pytest.mark.parametrize("plural", ["services", "secrets"])
+async def test_a_kind_that_may_not_be_listed_holds_nothing_up_and_is_counted(plural: str) -> None:
+    async with rig(Rule("list", plural, status=403)) as it:
         await it.children.synced()
         assert it.children.unlisted == 1
 
