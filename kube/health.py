@@ -23,7 +23,7 @@ class State:
     trouble: str = ""  # the reason, once it has lasted for the grace
     is_listed: bool = False  # the list has succeeded, so its objects are known
     objects: int = 0
-    events: int = 0
+    events: int = 0  # of watches, bookmarks too
     bytes: int = 0  # of the events
     lists: int = 0
     watches: int = 0

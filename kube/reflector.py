@@ -219,6 +219,7 @@ class Reflector:
         news: list[versioncache.Delta] = []
         try:
             for event in arrived:
+                self.state.events += 1
                 self.state.bytes += event.size
                 if (found := self._news(event)) is not None:
                     news.append(found)
@@ -238,7 +239,6 @@ class Reflector:
 
     def _tell(self, news: Sequence[versioncache.Delta]) -> None:
         if news:
-            self.state.events += len(news)
             self.state.last_event = _now()
             self._handler.on_deltas(news)
         self.state.objects, self.state.known = (

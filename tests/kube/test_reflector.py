@@ -39,6 +39,20 @@ async def test_a_long_list_comes_in_pages(double: Double) -> None:
         assert double.count("list", "services") == 5
 
 
+async def test_events_of_watches_are_counted_and_lists_are_not(double: Double) -> None:
+    for number in range(20):
+        double.put(service(f"s{number}"))
+    async with following(double) as followed:
+        await double.watching("services")
+        state = followed.reflector.state
+        before = state.events
+        assert before < len(followed.objects) == state.objects
+        double.put(service("c"))
+        await followed.until(lambda: "c" in followed.names)
+        assert state.events > before
+        assert state.bytes
+
+
 async def test_one_namespace_is_followed_alone(double: Double) -> None:
     double.add_namespace("other")
     double.put(service("a", namespace="other"))
