@@ -86,6 +86,7 @@ class Following:
     namespaces: tuple[str, ...] = ()
     """The namespaces whose EnvoyConfigs are read; empty: none."""
     cluster: Seen | None = None
+    _begun: Seen | None = None  # the same from the first request on, before everything is listed
     _turned: asyncio.Event = field(default_factory=asyncio.Event)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
     _applied: dict[NamespacedName, ObservedObject] = field(default_factory=dict)
@@ -144,9 +145,10 @@ class Following:
         return self.cluster.resource(kind) if self.cluster is not None else None
 
     def state(self) -> Iterator[Collection]:
-        """How each of the collections is doing."""
-        if self.cluster is not None:
-            yield from self.cluster.state()
+        """How each of the collections is doing, also while the first list is under way."""
+        found = self._begun if self.cluster is None else self.cluster
+        if found is not None:
+            yield from found.state()
 
     def applied(self, key: NamespacedName) -> ObservedObject | None:
         """A revision in the version that the graph knows; None if it is gone."""
@@ -164,7 +166,7 @@ class Following:
         return True
 
     async def _follow(self, namespaces: tuple[str, ...]) -> None:
-        cluster = Cluster(self.client, Scope(namespaces=namespaces), ASKED_FOR)
+        self._begun = cluster = Cluster(self.client, Scope(namespaces=namespaces), ASKED_FOR)
         cluster.hear(self.hear)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(cluster.run())
@@ -185,7 +187,7 @@ class Following:
 
     def _leave(self) -> None:
         """Forgets everything outside the namespaces that are read."""
-        self.cluster = None
+        self.cluster = self._begun = None
         left = [(kind, key) for kind, key in self._rows() if key.namespace not in self.namespaces]
         over, self._complained = dict.fromkeys(self._complained, ()), set()
         if left or over:

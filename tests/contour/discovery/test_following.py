@@ -21,6 +21,7 @@ from dag.rawconfig import revisions
 from dag.rawconfig.claims import NodeKey
 from dag.rawconfig.revisions import Choice
 from kube.client import Client
+from tests.cluster.double.faults import Rule
 from tests.cluster.double.resources import Resource
 from tests.cluster.double.server import Double
 from tests.contour.discovery.world import KEY, MARK, NODE, config, version
@@ -81,9 +82,10 @@ class Replica:
 
 
 @asynccontextmanager
-async def replica(folder: Path) -> AsyncIterator[Replica]:
+async def replica(folder: Path, *faults: Rule) -> AsyncIterator[Replica]:
     async with Double() as double, Client(At(double.url)) as client, asyncio.TaskGroup() as tasks:
         double.define(CUSTOM)
+        double.script.rules += faults
         instance = Instance(Server((f"unix:{folder}/xds.sock",)))
         instance.controller.envoy_configs.are_stored = True
         following = Following(client, instance, MARK)
@@ -118,15 +120,14 @@ async def test_what_was_served_is_gone_back_to_before_its_revision_is_seen(tmp_p
         assert it.serves("good")
 
 
-async def test_what_was_wrong_with_a_namespace_is_over_when_it_is_not_read_any_more(
-    tmp_path: Path,
-) -> None:
-    place = ManifestSource("kind EnvoyConfig in namespace default")
-    complaint = Complaint(place, 0, place, "", "is forbidden", "error")
-    async with replica(tmp_path) as it:
-        await it.write("good")
-        it.following.take(Batch((), {place: (complaint,)}, (complaint,)))
-        board = it.instance.controller.board
-        assert [*board.files] == [place]
-        it.following.configure(())
-        await it.until(lambda: not board.files)
+async def test_what_cannot_be_listed_is_known_not_to_be(tmp_path: Path) -> None:
+    broken = Rule("list", "envoyconfigs", status=500)
+    async with replica(tmp_path, broken) as it:
+        await it.until(lambda: unsynced(it.following) == ["EnvoyConfig"])
+        it.double.script.heal()
+        await it.until(lambda: not unsynced(it.following))
+        assert [*it.following.state()]
+
+
+def unsynced(following: Following) -> list[str]:
+    return [it.kind for it in following.state() if it.state.is_unsynced]
