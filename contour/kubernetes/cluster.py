@@ -133,8 +133,8 @@ class Cluster:
         return next((it for it in found if it is not None), None)
 
     def state(self) -> Iterator[Collection]:
-        """The state of each collection."""
-        for source, reflector in self._followed:
+        """The state of each collection, of extensions too."""
+        for source, reflector in (*self._followed, *self.extension_kinds.collections()):
             yield Collection(
                 source.kind.kind, source.collection.namespace, reflector.resource, reflector.state
             )

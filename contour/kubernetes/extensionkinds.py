@@ -81,11 +81,16 @@ class ExtensionKinds:
         """Returns when each is listed or cannot be listed, or when that takes too long."""
         try:
             async with asyncio.timeout(PATIENCE):
-                for it in self._reflectors():
+                for _, it in self.collections():
                     await it.settled.wait()
         except TimeoutError:
             log.warning("objects of extensions are not listed within %g s", PATIENCE)
         self._look()
+
+    def collections(self) -> Iterator[tuple[scope.Source, Reflector]]:
+        """The collections that are followed."""
+        for followed in self._followed.values():
+            yield from ((it.source, it.reflector) for it in followed)
 
     async def run(self) -> None:
         """Reports kinds that cannot be read. Never ends."""
@@ -102,10 +107,6 @@ class ExtensionKinds:
             task = asyncio.get_running_loop().create_task(reflector.run())
             task.add_done_callback(_log_error)
             yield _Followed(source, reflector, task)
-
-    def _reflectors(self) -> Iterator[Reflector]:
-        for followed in self._followed.values():
-            yield from (it.reflector for it in followed)
 
     def _look(self) -> None:
         for kind, followed in self._followed.items():

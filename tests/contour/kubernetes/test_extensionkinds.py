@@ -130,10 +130,15 @@ async def test_without_a_right_nothing_is_known_until_it_is_given() -> None:
         async with following(double, KIND) as it:
             await it.cluster.extension_kinds.settled()
             await it.until_fault("guardia is forbidden")
+            assert troubled(it.cluster) == ["Guard.example.com"]
             assert not it.objects
             double.script.remove(forbidden)
             await it.until_there(a=1)
             await it.until_fault("")
+
+
+def troubled(cluster: Cluster) -> list[str]:
+    return [it.kind for it in cluster.state() if it.state.trouble]
 
 
 async def test_what_is_not_registered_any_more_is_forgotten_and_not_watched() -> None:
