@@ -82,17 +82,24 @@ def runtime(given: settings.Settings) -> bootstrap_pb2.LayeredRuntime:
 _KEPT_WHOLE = (
     "cluster_manager.",
     f"cluster.{control_plane.NAME}.",
+    "connection_limit.",
     "control_plane.",
     "filesystem.",
     "listener.",
     "listener_manager.",
+    "local.http_local_rate_limit.",
+    "local_rate_limit.",
     "main_thread.",
     "overload.",
+    "ratelimit.",
     "server.",
     "workers.",
 )
 
-_KEPT_OF_HTTP = (r"http\.[^.]+\.[^.]+", r"http\.[^.]+\.(scoped_rds|tracing)\..+")
+_KEPT_IN_PART = (
+    r"http\.[^.]+\.[^.]+",
+    r"http\.[^.]+\.(scoped_rds|tracing)\..+",
+)
 """The statistics of a listener's requests, without those of its hundreds of RouteConfigurations."""
 
 KEPT_OF_A_CLUSTER = frozenset(
@@ -100,12 +107,16 @@ KEPT_OF_A_CLUSTER = frozenset(
         "membership_healthy",
         "membership_total",
         "ratelimit.error",
+        "ratelimit.over_limit",
         "upstream_cx_active",
         "upstream_cx_connect_fail",
+        "upstream_cx_overflow",
         "upstream_cx_total",
         "upstream_rq_active",
+        "upstream_rq_active_overflow",
         "upstream_rq_pending_overflow",
         "upstream_rq_retry",
+        "upstream_rq_retry_overflow",
         "upstream_rq_time",
         "upstream_rq_timeout",
         "upstream_rq_total",
@@ -115,12 +126,12 @@ KEPT_OF_A_CLUSTER = frozenset(
         "upstream_rq_5xx",
     }
 )
-"""The statistics of each Service; `ratelimit.error` exists from the first request that could not be
-counted."""
+"""The statistics of each Service; those of `ratelimit` exist from the first request that could not
+be counted, or was over its limit."""
 
 
 def statistics() -> stats_pb2.StatsConfig:
-    """A dozen series per Service and none per route, host, endpoint or certificate.
+    """Some twenty series per Service and none per route, host, endpoint or certificate.
 
     With 5,000 Services a scrape is 4 MB instead of 83 MB, and Envoy needs 209 MiB instead of 313
     MiB.
@@ -128,7 +139,7 @@ def statistics() -> stats_pb2.StatsConfig:
     patterns = [string_pb2.StringMatcher(prefix=prefix) for prefix in _KEPT_WHOLE]
     patterns += [
         string_pb2.StringMatcher(safe_regex=regex_pb2.RegexMatcher(regex=regex))
-        for regex in _KEPT_OF_HTTP
+        for regex in _KEPT_IN_PART
     ]
     patterns += [string_pb2.StringMatcher(suffix=f".{name}") for name in sorted(KEPT_OF_A_CLUSTER)]
     return stats_pb2.StatsConfig(

@@ -28,6 +28,11 @@ FILTERS = "envoy.filters.http.ratelimit.filters"
 _STAGE = 1
 """The stage of `FILTERS`, which ignores the limits of `GLOBAL`, of stage 0."""
 
+_COUNTED = "local"
+"""The prefix of what Envoy counts of all buckets. After `http` it would take the rest for the name
+of a connection manager, and call the metric `envoy_rate_limited`. The installed filter, which
+counts nothing, keeps that prefix: another would drain all connections once."""
+
 Target: TypeAlias = route_pb.VirtualHost | route_pb.RouteAction
 
 SECONDS = {
@@ -164,7 +169,7 @@ def _one(node: nodes.LocalRateLimit) -> local_pb.LocalRateLimit:
 
 
 def _enforced() -> local_pb.LocalRateLimit:
-    result = local_pb.LocalRateLimit(stat_prefix="http")
+    result = local_pb.LocalRateLimit(stat_prefix=_COUNTED)
     for enabled in (result.filter_enabled, result.filter_enforced):
         enabled.default_value.numerator = 100
         enabled.default_value.denominator = percent_pb2.FractionalPercent.HUNDRED
@@ -178,7 +183,7 @@ def _write_bucket(target: token_bucket_pb2.TokenBucket, requests: int, seconds: 
 
 def off_local() -> local_pb.LocalRateLimit:
     """Turns off the virtual host's limit. Envoy requires a bucket, which is not used."""
-    result = local_pb.LocalRateLimit(stat_prefix="http")
+    result = local_pb.LocalRateLimit(stat_prefix=_COUNTED)
     result.token_bucket.max_tokens = 1
     result.token_bucket.fill_interval.CopyFrom(encoding.seconds(SECONDS["hour"]))
     return result
