@@ -85,7 +85,6 @@ _KEPT_WHOLE = (
     "connection_limit.",
     "control_plane.",
     "filesystem.",
-    "listener.",
     "listener_manager.",
     "local.http_local_rate_limit.",
     "local_rate_limit.",
@@ -97,10 +96,13 @@ _KEPT_WHOLE = (
 )
 
 _KEPT_IN_PART = (
+    r"listener\..*(?:[^s]|[^d]s)",
     r"http\.[^.]+\.[^.]+",
     r"http\.[^.]+\.(scoped_rds|tracing)\..+",
 )
-"""The statistics of a listener's requests, without those of its hundreds of RouteConfigurations."""
+"""The statistics of a listener's connections, without the end of each of its certificates
+(`expiration_unix_time_seconds`), and those of its requests, without those of its hundreds of
+RouteConfigurations."""
 
 KEPT_OF_A_CLUSTER = frozenset(
     {

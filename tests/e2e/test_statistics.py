@@ -1,4 +1,4 @@
-"""What Envoy counts of what its limits refuse, by the names in the documents."""
+"""What Envoy counts: what limits refuse, by the names in the documents, and no certificate."""
 
 import contextlib
 import http.client
@@ -159,3 +159,9 @@ UNUSED = {
     "envoy_cluster_ratelimit_error",
 }
 """Those of a rate limit service that nobody has configured, or that has always answered."""
+
+
+def test_certificates_are_not_counted(counted: Standalone) -> None:
+    found = _metrics(counted)
+    assert "envoy_listener_ssl_handshake" in found
+    assert not [it for it in found if "expiration" in it]
