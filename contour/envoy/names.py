@@ -63,8 +63,12 @@ def cluster(node: nodes.AnyCluster, body: bytes) -> Name:
 
 
 def statistics(node: nodes.AnyCluster) -> str:
-    """The name of a cluster in statistics, which does not change with its policies."""
-    return "_".join(_path(node))
+    """The name of a cluster in statistics, which does not change with its policies.
+
+    Names of objects may have dots. For Envoy one would end the name, and the rest would be in that
+    of each metric.
+    """
+    return "_".join(_path(node)).replace(".", "_")
 
 
 def _path(node: nodes.AnyCluster) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def test_only_clients_within_a_range_are_counted_and_asked_about(limited: Standa
 
 def _asked(it: Standalone) -> int:
     """How often Envoy has asked the service."""
-    return it.statistic(r"cluster\.local_ratelimit\.sock\.upstream_rq_total")
+    return it.statistic(r"cluster\.local_ratelimit_sock\.upstream_rq_total")
 
 
 GUARDED = """
@@ -163,7 +163,7 @@ def test_what_cannot_be_counted_is_answered_with_an_error(limited: Standalone, p
 
 def test_no_request_failed_to_be_counted(limited: Standalone) -> None:
     assert _ask(limited, "/conditions", 1, headers={"x-exact": "a", "x-regex": "b"}) == [429]
-    answered = limited.statistic(r"cluster\.local_ratelimit\.sock\.upstream_rq_2xx")
+    answered = limited.statistic(r"cluster\.local_ratelimit_sock\.upstream_rq_2xx")
     assert answered == _asked(limited) > 0
     assert _errors(limited) == 0
 

@@ -28,3 +28,9 @@ def test_no_tenant_can_give_a_secret_the_name_of_another() -> None:
     ]
     of_objects = {it.name for what, it in made if what not in {("system",), ("metrics",)}}
     assert not names.OWN_SECRETS & of_objects
+
+
+def test_a_name_in_statistics_has_no_dot() -> None:
+    backend = nodes.ServicePort(NamespacedName("shop", "api.example.com"), 443, kind="Backend")
+    found = names.statistics(nodes.Cluster(backend))
+    assert found == "backend_shop_api_example_com_443"
