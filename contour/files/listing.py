@@ -127,8 +127,10 @@ def _list(folder: str, found: Listing, known: set[tuple[int, int]]) -> None:
     if every:
         found.devices[folder] = status.st_dev
     elif found.devices.get(folder, status.st_dev) != status.st_dev:
-        why = "the folder is empty, and on another file system than before"
-        found.faults[ManifestSource(folder)] = f"{why}; its last good objects stay"
+        found.faults[ManifestSource(folder)] = (
+            "the folder is empty, and on another file system than before; "
+            "its last good objects stay"
+        )
         return
     known.add(identity)
     found.folders.add(folder)

@@ -129,5 +129,19 @@ async def test_what_cannot_be_listed_is_known_not_to_be(tmp_path: Path) -> None:
         assert [*it.following.state()]
 
 
+async def test_what_was_wrong_with_a_namespace_is_over_when_it_is_not_read_any_more(
+    tmp_path: Path,
+) -> None:
+    place = ManifestSource("kind EnvoyConfig in namespace default")
+    complaint = Complaint(place, 0, place, "", "is forbidden", "error")
+    async with replica(tmp_path) as it:
+        await it.write("good")
+        it.following.take(Batch((), {place: (complaint,)}, (complaint,)))
+        board = it.instance.controller.board
+        assert [*board.files] == [place]
+        it.following.configure(())
+        await it.until(lambda: not board.files)
+
+
 def unsynced(following: Following) -> list[str]:
     return [it.kind for it in following.state() if it.state.is_unsynced]

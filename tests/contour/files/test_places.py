@@ -1,7 +1,9 @@
 """In which line what is told of an object stands."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import orjson
 import pytest
@@ -106,14 +108,21 @@ def test_a_list_is_read_once_for_all_of_its_objects(
     found = {"apiVersion": "v1", "kind": "List", "items": pods + secrets}
     (tmp_path / "it.yaml").write_bytes(orjson.dumps(found, option=orjson.OPT_INDENT_2))
     read: list[str] = []
-    compose, value = lines.compose, parse.value
-    monkeypatch.setattr(
-        lines, "compose", lambda *a, **b: read.append("compose") or compose(*a, **b)
-    )
+
+    def note(module: ModuleType, name: str) -> None:
+        function: Callable[..., object] = getattr(module, name)
+
+        def noted(*arguments: object, **named: object) -> object:
+            read.append(name)
+            return function(*arguments, **named)
+
+        monkeypatch.setattr(module, name, noted)
+
+    note(lines, "compose")
     manifests = files.Manifests([tmp_path])
     manifests.read()
     assert read == ["compose"]  # for the places of what is told of the pods
-    monkeypatch.setattr(parse, "value", lambda raw: read.append("value") or value(raw))
+    note(parse, "value")
     original, locate = manifests.originals(), manifests.locator()
     refs = [ObjectRef("Secret", "default", f"s{n}") for n in range(9)]
     assert [original(it) for it in refs] == secrets
