@@ -40,7 +40,7 @@ def parted(events: Iterable[Event]) -> tuple[list[Event], list[Event]]:
     return configurations, others
 
 
-def place(kind: Kind, key: NamespacedName) -> tuple[Table[Any, Any], Any]:
+def place(kind: Kind, key: NamespacedName) -> tuple[Table[Any, Any], object]:
     """The table of an object, and its key there."""
     if foreign.is_foreign(kind):
         return foreignobjects.OBJECTS, nodes.ForeignKey(kind.group, foreign.name(kind), *key)

@@ -328,7 +328,8 @@ def _let_out(
     stirred.set()
 
     def cut_off() -> None:
-        if not writing.done() and not disconnect(peers):
+        if not writing.done():
+            disconnect(peers)
             writing.cancel()
 
     asyncio.get_running_loop().call_later(LAST_WRITE, cut_off)
