@@ -1,12 +1,14 @@
 """Signals that stop a process of ours, and its exit code.
 
 The first SIGTERM or SIGINT asks for an orderly shutdown, the second one ends the process at once.
+A SIGHUP, which comes when the terminal is closed, asks for a shutdown too, unless it is ignored
+(`nohup`). The shell and the kernel may both send it, so a second one does not end the process.
 """
 
 import asyncio
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from observability import writing
@@ -30,7 +32,7 @@ class Stopped(asyncio.CancelledError):
 
 
 class StopSignals:
-    """SIGTERM and SIGINT, for the task that makes this."""
+    """SIGTERM, SIGINT and SIGHUP, for the task that makes this."""
 
     def __init__(self) -> None:
         self.stopped = asyncio.Event()
@@ -43,9 +45,16 @@ class StopSignals:
         """Installs the handlers, replacing those of others."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-            # The event loop handles it between two of its steps, however long one takes.
-            signal.signal(number, self._note)
+            self._handle(loop, number, self.stop)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            self._handle(loop, signal.SIGHUP, self.stopped.set)
+
+    def _handle(
+        self, loop: asyncio.AbstractEventLoop, number: signal.Signals, action: Callable[[], None]
+    ) -> None:
+        loop.add_signal_handler(number, action)
+        # The event loop handles it between two of its steps, however long one takes.
+        signal.signal(number, self._note)
 
     def _note(self, *_: object) -> None:
         self._has_come = True

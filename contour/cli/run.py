@@ -112,8 +112,8 @@ def run(
 ) -> None:
     """Serves manifests on this machine with a local Envoy, and follows their changes.
 
-    Each PATH is a file or folder of manifests. Ctrl-C or SIGTERM ends the command, after open
-    requests have finished. The state directory has a file `ready` once the manifests are served.
+    Each PATH is a file or folder of manifests. Ctrl-C, SIGTERM or closing the terminal ends it once
+    open requests have finished. The state directory has a file `ready` when manifests are served.
     """
     with importing():
         from contour import files, host, localbackends, rundir
