@@ -11,6 +11,7 @@ from dag import tables
 from dag.findings import Finding
 from dag.findings.checks import CHECKS
 from tests.dag import world
+from tests.dag.gateway import manifests
 from tests.testbed import certificates, pairs
 
 SERVICE = """
@@ -340,46 +341,19 @@ def test_a_redirect_of_plain_http_to_one_of_https_that_leads_back_is_a_loop() ->
     assert found(secret("shop.example.com") + text) == ["RedirectLoop HTTPProxy default/shop"]
 
 
-CROSSED = """
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: GatewayClass
-metadata: {name: contour}
-spec: {controllerName: projectcontour.io/gateway-controller}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: Gateway
-metadata: {name: web}
-spec:
-  gatewayClassName: contour
-  listeners:
-  - {name: http, protocol: HTTP, port: 80}
-  - {name: https, protocol: HTTPS, port: 443, tls: {certificateRefs: [{name: web}]}}
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: there}
-spec:
-  parentRefs: [{name: web, sectionName: http}]
-  hostnames: [shop.example.com]
-  rules: [{filters: [{type: RequestRedirect, requestRedirect: {scheme: https}}]}]
-"""
-BACK = """
----
-apiVersion: gateway.networking.k8s.io/v1
-kind: HTTPRoute
-metadata: {name: back}
-spec:
-  parentRefs: [{name: web, sectionName: https}]
-  hostnames: ['*.example.com']
-  rules: [{filters: [{type: RequestRedirect, requestRedirect: {scheme: http}}]}]
-"""
+def redirecting(name: str, section: str, host: str, scheme: str) -> str:
+    rule = f"{{filters: [{{type: RequestRedirect, requestRedirect: {{scheme: {scheme}}}}}]}}"
+    parent = f"{{name: web, sectionName: {section}}}"
+    return manifests.route(name, rule, hosts=(host,), parents=parent)
 
 
 def test_a_redirect_to_https_is_a_loop_where_a_wildcard_there_leads_back() -> None:
-    text = secret("*.example.com") + CROSSED
+    listening = manifests.gateway("web", manifests.http(), manifests.https(secret="web"))
+    there = redirecting("there", "http", "shop.example.com", "https")
+    back = redirecting("back", "https", "*.example.com", "http")
+    text = secret("*.example.com") + manifests.gateway_class() + listening + there
     assert found(text) == []
-    assert found(text + BACK) == ["RedirectLoop HTTPRoute default/there"]
+    assert found(text + back) == ["RedirectLoop HTTPRoute default/there"]
 
 
 PASSED = "{passthrough: true}"
