@@ -59,6 +59,15 @@ class Client:
         """The object at a path."""
         return await self._answer(Request("GET", path, params), timeout)
 
+    async def find(self, path: str, params: Params | None = None) -> Raw | None:
+        """The object at a path; None if there is none, or if its kind is not served (404)."""
+        try:
+            return await self.get(path, params)
+        except errors.Refused as error:
+            if error.code == 404:
+                return None
+            raise
+
     async def list_page(
         self, path: str, params: Params | None = None, timeout: float = LIST_TIMEOUT
     ) -> Raw:

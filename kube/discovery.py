@@ -68,13 +68,8 @@ class Discovery:
         return known[1]
 
     async def _asked(self, root: str) -> frozenset[_Served]:
-        try:
-            found = await self._client.get(root)
-        except errors.Refused as error:
-            if error.code == 404:
-                return frozenset()
-            raise
-        return frozenset(_listed(found))
+        found = await self._client.find(root)
+        return frozenset() if found is None else frozenset(_listed(found))
 
 
 def _fits(found: _Served, wanted: Wanted) -> bool:

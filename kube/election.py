@@ -140,12 +140,8 @@ class Elector:
             await self._take()
 
     async def _read(self) -> lease.Record | None:
-        try:
-            return lease.record(await self._client.get(self._path))
-        except errors.Refused as error:
-            if error.code == 404:
-                return None
-            raise
+        found = await self._client.find(self._path)
+        return None if found is None else lease.record(found)
 
     async def _take(self) -> None:
         self._is_unsure = self._is_claiming = True

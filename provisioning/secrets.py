@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from crds import raw
-from kube import errors
 from kube.client import Client
 from kube.resources import Resource
 from provisioning import certificates, pem, rotation
@@ -145,7 +144,8 @@ Stored = Mapping[str, Secret | None]
 
 async def stored(client: Client, names: Names, want: Wanted) -> Stored:
     """Reads the Secrets, for callers that check them before they are renewed."""
-    return {it: await _present(client, names.namespace, it) for it in names.all(want.subjects)}
+    paths = {it: SECRETS.path(names.namespace, it) for it in names.all(want.subjects)}
+    return {it: await client.find(path) for it, path in paths.items()}
 
 
 async def renew_these(
@@ -168,15 +168,6 @@ async def _written(client: Client, wanted: Iterable[Secret], found: Stored) -> t
         if await _put(client, document, found[name]):
             written.append(name)
     return tuple(written)
-
-
-async def _present(client: Client, namespace: str, name: str) -> Secret | None:
-    try:
-        return await client.get(SECRETS.path(namespace, name))
-    except errors.Refused as error:
-        if error.code == 404:
-            return None
-        raise
 
 
 async def _put(client: Client, wanted: Secret, present: Secret | None) -> bool:

@@ -208,12 +208,9 @@ class Revisions:
         return found
 
     async def _asked(self, namespace: str) -> str:
-        try:
-            found = await self._client.get(_SERVICES.path(namespace), {"limit": "1"})
-        except errors.Refused as error:
-            if error.code == 404:
-                return ""  # no such kind
-            raise
+        found = await self._client.find(_SERVICES.path(namespace), {"limit": "1"})
+        if found is None:
+            return ""  # no such kind
         return next((str(at(it, "metadata", "name")) for it in items(found.get("items"))), "")
 
     def _leave_alone(self, namespace: str, reason: str) -> None:

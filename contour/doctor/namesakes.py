@@ -37,9 +37,9 @@ async def checks(client: Client, namespace: str, *, is_everywhere: bool) -> list
 async def _read(client: Client, path: str) -> Raw | None:
     """An object; None if there is none, or if it may not be read."""
     try:
-        return await client.get(path)
+        return await client.find(path)
     except errors.Refused as error:
-        if error.code in (403, 404):
+        if error.code == 403:
             return None
         raise
 

@@ -8,7 +8,6 @@ no Deployment of that name exists.
 
 from contour.infrastructure.desired import Release
 from dag.fleets import FleetProblem
-from kube import errors
 from kube.client import Client
 from provisioning.keeping import objects, rollouts
 from provisioning.templating import Document
@@ -25,7 +24,7 @@ class Upgrades:
         """Why a workload must not be changed to this document now; None if it may be."""
         if live is None or rollouts.images(workload) == rollouts.images(live):
             return None
-        deployment = await self._deployment()
+        deployment = await self._client.find(self._path())
         if deployment is None:
             return None
         if failed := rollouts.failure(deployment):
@@ -38,15 +37,10 @@ class Upgrades:
             )
         return None
 
-    async def _deployment(self) -> Document | None:
-        resource = objects.RESOURCES["Deployment"]
+    def _path(self) -> str:
+        """The path of the control plane's own Deployment."""
         namespace, name = self._release.owner.namespace, self._release.named("contour")
-        try:
-            return await self._client.get(resource.path(namespace, name))
-        except errors.Refused as error:
-            if error.code == 404:
-                return None
-            raise
+        return objects.RESOURCES["Deployment"].path(namespace, name)
 
 
 def _are_same(one: str, other: str) -> bool:

@@ -80,12 +80,8 @@ class Configuration:
 
 async def read(client: Client, owner: Owner) -> Configuration | None:
     """The configuration of that name; None if there is none."""
-    try:
-        return Configuration(await client.get(_path(owner)))
-    except errors.Refused as error:
-        if error.code == 404:
-            return None
-        raise
+    found = await client.find(_path(owner))
+    return None if found is None else Configuration(found)
 
 
 async def first(client: Client, namespace: str) -> Owner | None:

@@ -69,12 +69,7 @@ def described(document: Document) -> str:
 
 async def read(client: Client, document: Document) -> Document | None:
     """The object in the cluster; None if there is none."""
-    try:
-        return await client.get(path(document))
-    except errors.Refused as error:
-        if error.code == 404:
-            return None
-        raise
+    return await client.find(path(document))
 
 
 async def require_ours(client: Client, document: Document, ownership: Ownership) -> None:
