@@ -58,8 +58,12 @@ async def _severable(target: Path) -> AsyncIterator[tuple[str, asyncio.Event]]:
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         inner, outer = await asyncio.open_unix_connection(str(target))
-        with contextlib.suppress(asyncio.CancelledError):  # at the end; asyncio would complain
-            await asyncio.gather(forward(reader, outer), forward(inner, writer))
+        try:
+            with contextlib.suppress(asyncio.CancelledError):  # at the end; asyncio would complain
+                await asyncio.gather(forward(reader, outer), forward(inner, writer))
+        finally:
+            outer.transport.abort()
+            writer.transport.abort()
 
     async with await asyncio.start_unix_server(connected, address):
         yield f"unix:{address}", severed
