@@ -121,6 +121,7 @@ async def namespace_recreated(run: Run, site: Site) -> None:
     run.count(tally)
     run.figures |= {"honoured": honoured, "granted_anew": seen - start}
     await site.remove(route, _grant(), *shared)
+    await site.seen(request, lambda it: it.status == 404, {404, 500, 503, 200})
 
 
 @fault("f54", without_gateways, served=Limit("s", 13), gone=Limit("s", 10), edit=Limit("s", 1))
