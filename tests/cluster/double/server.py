@@ -27,6 +27,7 @@ from tests.testbed.ports import free_port
 
 Raw = dict[str, Any]
 
+_LAST_ANSWERS = 0.01  # seconds that requests have when it is stopped; 0 has no limit for aiohttp
 _FIRST_VERSION = 100  # versions before it cannot be requested, as on a real API server
 
 
@@ -67,7 +68,7 @@ class Double:
         app = web.Application(client_max_size=16 * 1024 * 1024)
         app.router.add_route("*", "/{path:.*}", answers.Answers(self).answer)
         self._runner = web.AppRunner(
-            app, access_log=None, shutdown_timeout=0, handler_cancellation=True
+            app, access_log=None, shutdown_timeout=_LAST_ANSWERS, handler_cancellation=True
         )
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self._port, reuse_address=True).start()
