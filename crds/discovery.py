@@ -11,7 +11,8 @@ from crds.meta import model
 @model
 class DiscoverySettings:
     """Which EnvoyConfigs the instance serves, and when a revision is taken back. It needs the
-    rights of the ClusterRole `contour-discovery` in each of these namespaces."""
+    rights of the ClusterRole `contour-marin3r-3scale-net`, and for certificates of Envoys those of
+    `contour-node-certificates` in each of these namespaces."""
 
     namespaces: Annotated[tuple[Label, ...], Field(max_length=256)] = ()
     """The namespaces whose EnvoyConfigs are served. By default it is the namespace of the instance.
