@@ -1,6 +1,8 @@
 """An extension as a sidecar of the control plane, with a kind of its own: the operator runs it in
 the pods, each replica asks its own, and replicas that are replaced lose nothing."""
 
+from crds import raw
+from crds.raw import Raw
 from tests.pods import images
 from tests.workflows.instances import CONTROLLER, provisioned
 from tests.workflows.site import Site, Told
@@ -38,10 +40,20 @@ def test_an_extension_runs_in_the_pods_of_the_control_plane(site: Site) -> None:
     for value in ("DENY", "SAMEORIGIN"):
         site.apply("headerfilter.yaml", namespace="default", value=value)
         site.until(framed, (200, value).__eq__)
-    for pod in site.pods.all(instance.namespace, "app=contour"):
+    replicas = site.pods.all(instance.namespace, "app=contour")
+    # Each replica learns of the kind by itself, within seconds of one another.
+    site.until(lambda: [_reads_one(site, it) for it in replicas], all)
+    for pod in replicas:
         names = [it["name"] for it in pod["spec"]["containers"]]
         assert names == ["contour", "extension-headers"]
         site.kubectl("delete", "pod", pod["metadata"]["name"], "-n", instance.namespace)
         assert framed() == (200, "SAMEORIGIN")
     site.apply("headerfilter.yaml", namespace="default", value="NEW")
     site.until(framed, lambda it: it == (200, "NEW"))
+
+
+def _reads_one(site: Site, pod: Raw) -> bool:
+    """Whether a replica knows one object of the kind, as its metrics say."""
+    address = str(raw.at(pod, "status", "podIP"))
+    metrics = site.pods.request(address, 8000, "/metrics").body.decode()
+    return f'contour_kubernetes_objects{{kind="HeaderFilter.{KIND["group"]}"}} 1.0' in metrics
