@@ -6,6 +6,7 @@ import socket
 import pytest
 
 from contour.host import errors, ports
+from tests.testbed.ports import free_port, free_ports
 
 
 def test_a_port_can_be_mapped() -> None:
@@ -25,9 +26,9 @@ def test_two_ports_cannot_share_a_local_one() -> None:
         ports.mapping(["80=8080", "8080=8080"])
 
 
-def test_free_ports_are_fine(unused_tcp_port: int) -> None:
-    ports.require_free("127.0.0.1", {80: unused_tcp_port})
-    ports.require_free("::1", {80: unused_tcp_port})
+def test_free_ports_are_fine() -> None:
+    ports.require_free("127.0.0.1", {80: free_port()})
+    ports.require_free("::1", {80: free_port()})
 
 
 def test_a_port_in_use_is_told_with_its_owner_and_what_to_do() -> None:
@@ -49,12 +50,12 @@ def test_a_port_that_its_owner_would_share_is_in_use_all_the_same() -> None:
 
 
 def test_ports_of_tcp_and_udp_are_distinct() -> None:
+    of_tcp, of_udp = free_ports(2)
     with (
-        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.create_server(("127.0.0.1", of_tcp)),
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
     ):
-        udp.bind(("127.0.0.1", 0))
-        of_tcp, of_udp = tcp.getsockname()[1], udp.getsockname()[1]
+        udp.bind(("127.0.0.1", of_udp))
         ports.require_free("127.0.0.1", {80: of_udp}, {53: of_tcp})
         with pytest.raises(errors.OccupiedError) as caught:
             ports.require_free("127.0.0.1", {80: of_tcp}, {53: of_udp})
