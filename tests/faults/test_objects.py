@@ -121,6 +121,7 @@ async def namespace_recreated(run: Run, site: Site) -> None:
     run.count(tally)
     run.figures |= {"honoured": honoured, "granted_anew": seen - start}
     await site.remove(route, _grant(), *shared)
+    # Else the next run would take the answer of this one for its own.
     await site.seen(request, lambda it: it.status == 404, {404, 500, 503, 200})
 
 

@@ -56,7 +56,8 @@ async def _faulty(admin: Path, fault: Fault) -> AsyncIterator[administration.Adm
     async with aiohttp.ClientSession("http://admin", connector=connector) as client:
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", answer)
-        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0)
+        # 0 would be no limit for aiohttp.
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.01)
         await runner.setup()
         socket = admin.with_name("faulty.sock")
         try:
