@@ -185,9 +185,11 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
     envoy = configuration.spec.envoy if configuration is not None else None
     publishing = envoy.network_publishing if envoy is not None else None
     every = view.ask(listeners.listeners, DEFAULT_FLEET)
+    ports = tuple(_ports(view, DEFAULT_FLEET, every))
     found = Fleet(
         gateway=None,
-        ports=tuple(_ports(view, DEFAULT_FLEET, every)),
+        ports=ports,
+        is_due=bool(ports),
         publishing=_directly(publishing) if is_behind_itself(view, publishing) else publishing,
         workload=(envoy and envoy.workload) or Workload(),
         bootstrap=infrastructure.written(envoy),

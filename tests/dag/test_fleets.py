@@ -76,6 +76,15 @@ def test_ports_that_the_settings_name_are_there_beside_those_of_the_gateway() ->
     assert ports(it) == ["http 80/TCP->8080", "https 443/TCP->8443"]
 
 
+def test_a_shared_fleet_for_gateways_alone_waits_for_their_listeners() -> None:
+    it = world(settings(mode="Single, only: true"))
+    assert (ports(it), fleet(it).is_due) == ([], False)
+    apply(it, gateway_class() + gateway("gw", http(port=8080)))
+    assert (ports(it), fleet(it).is_due) == (["http-8080 8080/TCP->16080"], True)
+    delete(it, "Gateway", "gw")
+    assert (ports(it), fleet(it).is_due) == ([], False)
+
+
 def test_every_gateway_has_a_fleet_and_ingress_keeps_one() -> None:
     it = world(settings(mode="PerGateway") + gateway_class() + gateway("a/gw") + gateway("b/gw"))
     assert fleet(it, "a/gw").gateway == ("a", "gw")
