@@ -233,9 +233,10 @@ class Reconciler:
 
     def _deployment(self, owner: Owner) -> Raw | None:
         """The newest known Deployment of the control plane."""
-        every = self._children.of(children.of(owner)).values()
-        contours = [it for it in every if it["kind"] == "Deployment" and _is_of_the_operator(it)]
-        seen, applied = next(iter(contours), None), self._memory.applied.get(owner)
+        # By its path: whoever may write Deployments elsewhere can give them the same labels.
+        path = objects.RESOURCES["Deployment"].path(owner.namespace, desired.DEPLOYMENT)
+        seen = self._children.of(children.of(owner)).get(path)
+        applied = self._memory.applied.get(owner)
         return seen if applied is None or not _is_newer(applied, seen) else applied
 
     async def _apply(self, owner: Owner, document: Document) -> Problem | None:

@@ -207,6 +207,24 @@ def test_an_object_of_somebody_else_is_refused_and_nothing_is_begun(operated: Ri
     operated.until_provisioned()
 
 
+def test_a_copy_in_another_namespace_is_not_taken_for_the_control_plane(provisioned: Rig) -> None:
+    rig, elsewhere = provisioned, provisioned.cluster.namespace("elsewhere")
+    original = rig.children()["Deployment", rig.namespace, "contour"]
+    metadata = {key: original["metadata"][key] for key in ("name", "labels")}
+    held = {"namespace": elsewhere, "finalizers": ["example.com/held"]}
+    spec = original["spec"] | {"replicas": 9}
+    copy = rig.cluster.create(original | {"metadata": metadata | held, "spec": spec})
+    for kind in ("Deployment", "NetworkPolicy"):  # the copy is not the last that has changed
+        child = rig.children()[kind, rig.namespace, "contour"]
+        note = {"metadata": {"annotations": {"example.com/seen": "1"}}}
+        rig.cluster.ask("PATCH", rig.cluster.path(child), note, MEDIA["merge"])
+        told = settled(lambda: rig.condition("Available")["message"])
+    assert told == "0 of 2 replicas of the control plane are available"
+    rig.cluster.ask(
+        "PATCH", rig.cluster.path(copy), {"metadata": {"finalizers": None}}, MEDIA["merge"]
+    )
+
+
 def test_bindings_follow_the_namespaces_that_are_watched(operated: Rig) -> None:
     one, two = operated.cluster.namespace("watched"), operated.cluster.namespace("watched")
     everywhere = cluster_wide("ClusterRoleBinding", f"contour-{operated.namespace}")
