@@ -12,6 +12,7 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -38,6 +39,10 @@ BECAUSE = "projectcontour.io/undone-because"
 
 _LONGEST = 200_000
 """Characters; an object may have annotations of 262,144 in all."""
+
+_LARGEST = 1 << 20
+"""Bytes of a template. Whoever may write the workload may write the annotation, and its text could
+unpack to a thousand times its length."""
 
 
 class Step(NamedTuple):
@@ -69,6 +74,8 @@ class Rollouts:
             return Step(wanted)
         notes = annotations.of(live)
         good = str(notes.get(GOOD) or "")
+        if not _unpacked(good):
+            good = ""
         if good and notes.get(UNDONE) == mark:
             return _undone(wanted, good, str(notes.get(BECAUSE) or ""))
         if _mark_of(live) != mark:
@@ -78,12 +85,12 @@ class Rollouts:
 
     async def _watched(self, live: Raw, mark: str, good: str, wanted: Raw) -> Step:
         """Handles a rollout without an available pod."""
-        begun = str(annotations.of(live).get(BEGUN) or at(live, "metadata", "creationTimestamp"))
-        document = _noted(wanted, good, begun)
+        begun = _begun(live)
+        document = _noted(wanted, good, begun.isoformat(timespec="seconds"))
         if not rollouts.pods(live):
             return Step(document)
         try:
-            found = await newpods.read(self._client, live, mark, datetime.fromisoformat(begun))
+            found = await newpods.read(self._client, live, mark, begun)
         except errors.Refused as error:
             text = f"the pods of {described(wanted)}: {error.message}"
             return Step(document, FleetProblem(text))
@@ -108,7 +115,7 @@ def _about_pods(opening: str, found: newpods.PodsState) -> FleetProblem:
 
 
 def _undone(document: Raw, good: str, why: str) -> Step:
-    before: Raw = orjson.loads(zlib.decompress(base64.b64decode(good)))
+    before = _unpacked(good)
     notes: Raw = {GOOD: good, UNDONE: _mark_of(document), BECAUSE: why}
     told = f"the rollout of {described(document)} was undone, for its first new Envoy failed: {why}"
     concerns = templatediff.changed_setting(before, template(document))
@@ -122,7 +129,25 @@ def _kept(live: Raw) -> str:
     metadata = {k: it for k, it in mapping(before.get("metadata")).items() if it is not None}
     found = orjson.dumps({**before, "metadata": metadata}, option=orjson.OPT_SORT_KEYS)
     text = base64.b64encode(zlib.compress(found)).decode()
-    return text if len(text) <= _LONGEST else ""
+    return text if len(text) <= _LONGEST and len(found) <= _LARGEST else ""
+
+
+def _unpacked(good: str) -> Raw:
+    """The template in an annotation; empty if there is none that can be read."""
+    try:
+        text = zlib.decompressobj().decompress(base64.b64decode(good), _LARGEST)
+        return mapping(orjson.loads(text))
+    except (ValueError, zlib.error):
+        return {}
+
+
+def _begun(live: Raw) -> datetime:
+    """When the rollout began; if nobody knows, with the workload."""
+    with suppress(ValueError):
+        found = datetime.fromisoformat(str(annotations.of(live).get(BEGUN)))
+        if found.tzinfo is not None:
+            return found
+    return datetime.fromisoformat(str(at(live, "metadata", "creationTimestamp")))
 
 
 def _mark(document: Raw) -> str:

@@ -1,6 +1,8 @@
 """A rollout whose first new pod fails is undone, and told with its words. On the real API server,
 whose controllers make the pods; what a kubelet would write of them is written by the test."""
 
+import base64
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -108,6 +110,28 @@ async def test_where_there_is_nothing_to_go_back_to_it_is_only_told(rig: Rig) ->
         assert _version(rig) == "bad"
         await _write(rig, "bad", ready=True)
         await rig.until_told("")
+
+
+async def test_annotations_that_others_have_edited_are_no_obstacle(rig: Rig) -> None:
+    rig.want(_fleet("bad"))
+    async with leading(rig):
+        await _until_mark_of(rig, "bad")
+        await _write(rig, "bad", ready=False)
+        (mark,) = {it["metadata"]["annotations"][MARK] for it in _pods(rig, "bad")}
+        as_if_undone = {rollback.UNDONE: mark}
+        for edit in (
+            *({rollback.GOOD: it, **as_if_undone} for it in ("?", _packed(b"{"), _packed(b"[]"))),
+            {rollback.GOOD: _packed(b'{"metadata": {}%s}' % (b" " * (2 << 20))), **as_if_undone},
+            *({rollback.BEGUN: it} for it in ("long ago", "2030-01-01T12:00:00")),
+        ):
+            rig.edit("Deployment", {"metadata": {"annotations": edit}})
+            rig.told.clear()
+            await rig.until_told(f"runs: container envoy ended with status 1: {_WORDS}")
+            assert _version(rig) == "bad"
+
+
+def _packed(template: bytes) -> str:
+    return base64.b64encode(zlib.compress(template)).decode()
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "DaemonSet"])
