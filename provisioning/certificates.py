@@ -125,9 +125,20 @@ def names(certificate: x509.Certificate) -> frozenset[str]:
     return frozenset(it for kind in kinds for it in found.value.get_values_for_type(kind))
 
 
+def public(of: x509.Certificate | types.PrivateKeyTypes) -> bytes:
+    """The public key of a certificate or a key; empty if it cannot be read."""
+    try:
+        return of.public_key().public_bytes(
+            serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    except Exception:  # unusual keys may raise anything
+        return b""
+
+
 def fit(certificate: x509.Certificate, key: types.PrivateKeyTypes) -> bool:
     """Whether a key belongs to the certificate."""
-    return _public(certificate.public_key()) == _public(key.public_key())
+    found = public(certificate)
+    return bool(found) and found == public(key)
 
 
 def is_issued_by(certificate: x509.Certificate, by: x509.Certificate) -> bool:
@@ -166,10 +177,4 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
         key_agreement=False,
         encipher_only=False,
         decipher_only=False,
-    )
-
-
-def _public(key: types.PublicKeyTypes) -> bytes:
-    return key.public_bytes(
-        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )

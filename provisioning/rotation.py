@@ -160,10 +160,10 @@ def _leaf(
 
 def _is_sound(held: Leaf, subject: Subject, trusted: Iterable[Authority], now: datetime) -> bool:
     return (
-        _is_valid(held.certificate, now)
+        any(certificates.is_issued_by(held.certificate, it.certificate) for it in trusted)
+        and _is_valid(held.certificate, now)
         and certificates.fit(held.certificate, held.key)
         and certificates.names(held.certificate) >= frozenset(subject.names)
-        and any(certificates.is_issued_by(held.certificate, it.certificate) for it in trusted)
     )
 
 
