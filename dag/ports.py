@@ -102,7 +102,13 @@ def distinct(
     for listener in sorted(listeners, key=lambda it: it.port):
         bind_port, is_udp = listener.bind_port, listener.protocol == "UDP"
         while (is_udp, bind_port) in taken:
-            bind_port = bind_port + 1 if bind_port < 65535 else 1024
+            bind_port = _next(bind_port)
         taken.add((is_udp, bind_port))
         placed.append(replace(listener, bind_port=bind_port))
     return tuple(placed)
+
+
+def _next(port: int) -> int:
+    """The next port that a listener may be moved to."""
+    found = port + 1 if port < 65535 else 1024
+    return _next(found) if found in RESERVED else found

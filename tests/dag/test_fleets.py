@@ -85,6 +85,15 @@ def test_a_shared_fleet_for_gateways_alone_waits_for_their_listeners() -> None:
     assert (ports(it), fleet(it).is_due) == ([], False)
 
 
+@pytest.mark.parametrize(("metrics", "port", "bound"), [(8001, 1, 8003), (8089, 89, 8091)])
+def test_a_listener_is_not_moved_to_a_port_that_its_pods_need(
+    metrics: int, port: int, bound: int
+) -> None:
+    text = settings(f"{PUBLISHED}, metrics: {{port: {metrics}}}")
+    it = world(text + gateway_class() + gateway("gw", http(port=port)))
+    assert ports(it) == [f"http-{port} {port}/TCP->{bound}"]
+
+
 def test_every_gateway_has_a_fleet_and_ingress_keeps_one() -> None:
     it = world(settings(mode="PerGateway") + gateway_class() + gateway("a/gw") + gateway("b/gw"))
     assert fleet(it, "a/gw").gateway == ("a", "gw")
