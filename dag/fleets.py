@@ -92,13 +92,13 @@ PROBLEMS: Table[str, tuple[FleetProblem, ...]] = Table("troubles of fleets")
 def fleet(view: View, name: str) -> Fleet | None:
     """What a fleet is to be; None if there is to be none."""
     gateway = _gateway(view, name)
-    asked = view.ask(infrastructure.infrastructure, gateway) if gateway is not None else None
     if name == DEFAULT_FLEET:
-        return None if _is_for_nobody(view) else _shared(view, asked or Infrastructure())
+        return None if _is_for_nobody(view) else _shared(view, gateway)
     if gateway is None:
         return None
     # A Gateway that can have no fleet now, because of what it refers to, keeps the one it has.
-    return _of_a_gateway(view, name, gateway, asked or Infrastructure())
+    asked = view.ask(infrastructure.infrastructure, gateway) or Infrastructure()
+    return _of_a_gateway(view, name, gateway, asked)
 
 
 def _is_for_nobody(view: View) -> bool:
@@ -180,7 +180,8 @@ def _of_a_gateway(view: View, name: str, gateway: NamespacedName, asked: Infrast
     return _with_what_all_have(view, found, asked)
 
 
-def _shared(view: View, asked: Infrastructure) -> Fleet:
+def _shared(view: View, gateway: NamespacedName | None) -> Fleet:
+    asked = view.ask(infrastructure.wanted, gateway) if gateway is not None else None
     configuration = view.ask(settings.chosen_configuration, ())
     envoy = configuration.spec.envoy if configuration is not None else None
     publishing = envoy.network_publishing if envoy is not None else None
@@ -195,7 +196,7 @@ def _shared(view: View, asked: Infrastructure) -> Fleet:
         bootstrap=infrastructure.written(envoy),
         is_managed=view.ask(settings.makes_fleet, ()) and not _is_leaving(view),
     )
-    return _with_what_all_have(view, found, asked)
+    return _with_what_all_have(view, found, asked or Infrastructure())
 
 
 def _with_what_all_have(view: View, found: Fleet, asked: Infrastructure) -> Fleet:

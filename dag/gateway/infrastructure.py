@@ -56,8 +56,16 @@ class Infrastructure:
 @query
 def infrastructure(view: View, gateway: NamespacedName) -> Infrastructure | None:
     """What is asked of the fleet of a Gateway; None if it can have none, or does not exist."""
+    is_refused = view.ask(parameters.refusal, gateway) is not None
+    return None if is_refused else view.ask(wanted, gateway)
+
+
+@query
+def wanted(view: View, gateway: NamespacedName) -> Infrastructure | None:
+    """The same, also for a Gateway that is not served now because of what it refers to: in mode
+    `Single` its Envoys serve Ingress and HTTPProxy as well."""
     found = view.read(tables.GATEWAYS, gateway)
-    if found is None or view.ask(parameters.refusal, gateway) is not None:
+    if found is None:
         return None
     own = found.spec.infrastructure or GatewayInfrastructure()
     instance, shape = _instance(view), _shape(view, gateway)

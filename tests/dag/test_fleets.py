@@ -115,6 +115,17 @@ def test_what_a_gateway_cannot_have_now_does_not_end_its_fleet() -> None:
     assert not fleet(it, "default/gw").is_managed
 
 
+def test_a_gateway_that_is_refused_leaves_the_shared_fleet_its_labels_and_address() -> None:
+    it, labels = world(settings() + gateway_class()), "labels: {team: a}"
+    address = "addresses: [{type: IPAddress, value: 192.0.2.7}]"
+    apply(it, gateway("gw", rest=f"{address}, infrastructure: {{{labels}}}"))
+    before = fleet(it)
+    assert (before.labels, [it.value for it in before.addresses]) == ({"team": "a"}, ["192.0.2.7"])
+    reference = "parametersRef: {group: example.com, kind: Strange, name: it}"
+    apply(it, gateway("gw", rest=f"{address}, infrastructure: {{{labels}, {reference}}}"))
+    assert (fleet(it).labels, fleet(it).addresses) == (before.labels, before.addresses)
+
+
 @pytest.mark.parametrize(
     ("envoy", "is_managed"),
     [
