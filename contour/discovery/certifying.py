@@ -71,4 +71,5 @@ class NodeCertificates:
             }
 
         subject = Subject((str(NodeIdentity(key.namespace, node)),), ("client",))
-        return await self._issuer.renew(secret(key, node), subject, describe)
+        where, uid = secret(key, node), owner.metadata.uid
+        return await self._issuer.renew(where, subject, describe, owner=uid)

@@ -51,7 +51,7 @@ _FIELDS: Mapping[ResourceType, str] = {
 _BY_URL = {TYPES[type_]: field for type_, field in _FIELDS.items()}
 
 Afterwards = Callable[[NamespacedName, EnvoyConfig], Awaitable[None]]
-"""What is done for an EnvoyConfig when its revisions are up to date."""
+"""What is done for an EnvoyConfig that has its node ID when its revisions are up to date."""
 
 
 class Revisions:
@@ -106,7 +106,8 @@ class Revisions:
         owner = self._owner(key)
         if owner is None or self._is_leaving(key):
             return False
-        await self._afterwards(key, owner)
+        if self._controller.engine.answer(revisions.choice, key) is not None:  # it has the node ID
+            await self._afterwards(key, owner)
         return True
 
     async def _obstacle(self, namespace: str) -> str:

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from contour.infrastructure import desired
 from contour.infrastructure.desired import Release
 from crds.meta import NamespacedName
-from crds.raw import Raw, at, mapping
+from crds.raw import Raw, at, items, mapping
 from dag import fleets
 from kube.client import Client
 from provisioning import identities, pem, rotation, secrets
@@ -97,9 +97,11 @@ class Issuer:
         subject: Subject,
         describe: Callable[[], Awaitable[Raw]],
         stored: Document | None = None,
+        owner: str = "",
     ) -> Problem | None:
         """Brings a Secret up to date; `describe` returns its labels and owner, `stored` is the
-        Secret as last seen. Raises request errors."""
+        Secret as last seen. `owner` is the uid of the owner if that may change: the Secret would be
+        deleted with its former owner. Raises request errors."""
         stored = stored or await self._authorities.secret(*where)
         held, bundle = secrets.leaf(stored) if stored is not None else (None, b"")
         authorities = await self._authorities.read()
@@ -107,7 +109,8 @@ class Issuer:
         leaf = rotation.joined(authorities, held, subject, now)
         if leaf is None:
             return self._authorities.missing()
-        if leaf is held and bundle == pem.bundle(authorities):
+        is_left = owner and owner not in _owners(stored)
+        if leaf is held and bundle == pem.bundle(authorities) and not is_left:
             return None
         described = await describe()
         labels = {
@@ -123,6 +126,10 @@ class Issuer:
             "data": secrets.of_leaf(leaf, authorities),
         }
         return (await self._applier.apply(document, self._owned)).problem
+
+
+def _owners(stored: object) -> set[str]:
+    return {str(at(it, "uid")) for it in items(at(stored, "metadata", "ownerReferences"))}
 
 
 class Certificates:
