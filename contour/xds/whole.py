@@ -1,11 +1,12 @@
 """One Envoy of a fleet that is served whole editions.
 
 An edition is a named state of everything that a fleet is served. There is no search for the part to
-blame, no quarantine and no stand-in: a refused edition is reported to the observer, and no more
-of it is sent to the Envoy that refuses it. The publisher decides what is served instead. A barrier
-ensures the order: listeners and routes are sent when the clusters, endpoints and secrets before
-them are acknowledged, or a while after the edition was published. Removals of the other types are
-sent last, as in any fleet (`removals`).
+blame, no quarantine and no stand-in: a refused edition is reported to the observer, and no more of
+it is sent to the Envoy that refuses it, except for endpoints and secrets that change later: they
+follow other objects, and that Envoy goes on using them. The publisher decides what is served
+instead. A barrier ensures the order: listeners and routes are sent when the clusters, endpoints and
+secrets before them are acknowledged, or a while after the edition was published. Removals of the
+other types are sent last, as in any fleet (`removals`).
 """
 
 from collections import deque
@@ -20,6 +21,8 @@ from contour.xds.state import InFlightResponse
 from contour.xds.subscription import Subscription
 
 _FIRST = (CLUSTER, ENDPOINTS, SECRET)
+_LIVE = (ENDPOINTS, SECRET)
+"""Types that change within an edition."""
 _ASKED_BY_ITSELF = (CLUSTER, LISTENER)
 """Types that every Envoy requests; it requests other types before it answers the resources that
 refer to them."""
@@ -74,6 +77,8 @@ class Whole:
         # Each edition with the number of the first response that could contain some of it.
         self._begun = deque([(0, edition.name)], _REMEMBERED)
         self._is_refused = False
+        self._going_on: frozenset[Subscription] = frozenset()
+        """What is still sent of a refused edition: changes of what had been sent before."""
         self._until = 0.0
         self._is_waiting = False
         self._wait(now)
@@ -88,7 +93,7 @@ class Whole:
     def holds(self, to: Subscription) -> bool:
         """Whether no resource of a type may be sent for now."""
         if self._is_refused:
-            return True
+            return to not in self._going_on
         return to.type_url in GATED and self._is_waiting and not self._is_settled(_FIRST)
 
     def refused(
@@ -97,7 +102,10 @@ class Whole:
         """A response was refused, and with it its edition."""
         begun = reversed(self._begun)
         name = next((name for first, name in begun if first <= response.number), "")
-        self._is_refused |= name == self._edition.name
+        if name == self._edition.name and not self._is_refused:
+            self._is_refused = True
+            live = (it for type_url in _LIVE for it in self._subscriptions.get(type_url, ()))
+            self._going_on = frozenset(it for it in live if not it.dirty)
         by.settle(response.before)
         return [(by, RefusedEdition(name, tuple(sorted(response.before)), words))]
 
