@@ -70,6 +70,7 @@ class Console:
         self._edited: set[ObjectRef] = set()  # by files, since the last report
         self._began: float | None = None  # when the first of these edits was read
         self._has_effect = False
+        self._is_for_nodes = False  # whether Envoys of node IDs get some of it
         self._behind_since: float | None = None  # since when Envoy lacks reported changes
         self._listening: frozenset[str] = frozenset()
 
@@ -83,6 +84,8 @@ class Console:
         around |= set(endpoints.services_of(engine, subjects))
         self._edited |= subjects
         self._has_effect |= self._is_pending()
+        of_nodes = self._instance.server.by_node.values()
+        self._is_for_nodes |= any(not it.acceptance.is_settled for it in of_nodes)
         told = {it for it in batch.complaints if isinstance(it, ObjectRef)}
         self._concerned(subjects | around | told)
 
@@ -161,9 +164,11 @@ class Console:
         self._tell_counts()
 
     def _effect(self) -> Effect:
-        """Whether and when Envoy got the edits."""
+        """Whether and when Envoy got the edits. Those of node IDs are not waited for, because they
+        may have refused something."""
         now, began, has_effect = self._clock(), self._began, self._has_effect
-        self._began, self._has_effect = None, False
+        is_for_nodes = self._is_for_nodes
+        self._began, self._has_effect, self._is_for_nodes = None, False, False
         is_pending = self._is_pending()
         if self._behind_since is not None and not is_pending:
             seconds = wording.duration(now - self._behind_since)
@@ -174,7 +179,7 @@ class Console:
         if is_pending:
             self._behind_since = self._behind_since or began
             return Effect(None)
-        return Effect(now - began, has_effect)
+        return Effect(now - began, has_effect, is_for_nodes)
 
     def _tell_of(self, subject: ObjectRef, effect: Effect | None, said: set[str]) -> None:
         before = self._known.get(subject)

@@ -27,11 +27,13 @@ class Effect(NamedTuple):
     seconds: float | None
     """How long it took until Envoy had it; None if it does not have it yet."""
     is_any: bool = True
-    """Whether anything of it concerned Envoy."""
+    """Whether anything of it concerned the Envoy of this run."""
+    is_for_nodes: bool = False
+    """Whether anything of it concerned Envoys of node IDs."""
 
     def __str__(self) -> str:
         if not self.is_any:
-            return "no effect on Envoy"
+            return "for Envoys of node IDs" if self.is_for_nodes else "no effect on Envoy"
         if self.seconds is None:
             return "Envoy does not have it yet"
         return f"in Envoy after {duration(self.seconds)}"

@@ -156,6 +156,17 @@ def test_what_envoy_refuses_is_rolled_back_and_loses_no_request(
     wait(lambda: edge.state().startswith("ok"), "in sync again")
 
 
+def test_the_terminal_says_that_an_edit_is_for_envoys_of_node_ids(edge: Edge) -> None:
+    for version in ("one", "two"):
+        known = len(edge.instance.log.read_text())
+        edge.reset()
+        edge.written.version(version)
+        edge.save()
+        edge.until(version)
+    line = f"~ {EDGE} changed (for Envoys of node IDs)\n"
+    wait(lambda: line in edge.instance.log.read_text()[known:], "the line")
+
+
 def test_the_example_of_the_seed_is_served_and_a_renewed_certificate_comes_alone(
     instance: Standalone, tmp_path: Path
 ) -> None:

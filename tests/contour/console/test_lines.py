@@ -34,6 +34,8 @@ WAS_WORSE = Known("error", frozenset({MISSING.text, PLACED.text}))
          ("changed", "HTTPProxy default/web changed (in Envoy after 1.3 s)")),
         (GOOD, WAS_GOOD, Effect(0.1, is_any=False),
          ("changed", "HTTPProxy default/web changed (no effect on Envoy)")),
+        (GOOD, WAS_GOOD, Effect(0.1, is_any=False, is_for_nodes=True),
+         ("changed", "HTTPProxy default/web changed (for Envoys of node IDs)")),
         (GOOD, WAS_GOOD, Effect(None),
          ("changed", "HTTPProxy default/web changed (Envoy does not have it yet)")),
         (GOOD, WAS_GOOD, None, None),
