@@ -134,15 +134,17 @@ def _with_acknowledgements(view: View, node: NodeKey, found: Revision) -> Revisi
     acks = view.read(ACKNOWLEDGEMENTS, EditionKey(*node, found.content.version))
     if acks is None:
         return found
-    taint = found.taint or ("; ".join(acks.words) if _taints(view, acks) else "")
-    return replace(found, taint=taint, is_taken=found.is_taken or acks.is_taken)
+    is_taken = found.is_taken or acks.is_taken
+    taint = found.taint or ("; ".join(acks.words) if _taints(view, acks, is_taken=is_taken) else "")
+    return replace(found, taint=taint, is_taken=is_taken)
 
 
-def _taints(view: View, acks: Acknowledgements) -> bool:
+def _taints(view: View, acks: Acknowledgements, *, is_taken: bool) -> bool:
     """Whether refusals taint a version. One is enough, unless the configuration demands all, or the
-    refusal says that a port of one machine is in use."""
+    refusal says that a port of one machine is in use. That never taints what an Envoy has taken:
+    the last Envoy that refuses it may stay alone while others start again."""
     if acks.is_everyone and acks.refusing and acks.refusing >= acks.connected:
-        return True
+        return not is_taken or not all(map(is_local, acks.words))
     wanted = view.ask(settings.discovery, ())
     if wanted is not None and wanted.taints == "All":
         return False
