@@ -50,7 +50,7 @@ def is_narrow(value: str) -> bool:
     """
     given = [it for it in re.split(r"[,\s]+", value) if it]
     has_exceptions = any(it.startswith("!") for it in given)
-    return has_exceptions or (bool(given) and not any(map(_is_everything, given)))
+    return has_exceptions or (bool(value.strip()) and not any(map(_is_everything, given)))
 
 
 def _is_everything(text: str) -> bool:

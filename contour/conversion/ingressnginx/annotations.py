@@ -41,12 +41,12 @@ def _addresses(given: Given) -> Piece:
     if allowed and denied:
         return Piece(told={_DENIED: "a route has a list of allowed or of denied addresses"})
     name, found = ("ipAllowPolicy", allowed) if allowed else ("ipDenyPolicy", denied)
+    if not found:
+        return Piece()
     ranges = list(_listed(found))
-    if not all(map(_is_range, ranges)):
+    if not ranges or not all(map(_is_range, ranges)):
         written = [it for it in (*_ALLOWED, _DENIED) if given.value(it)]
         return Piece(told=dict.fromkeys(written, f"{found!r} is no list of address ranges"))
-    if not ranges:
-        return Piece()
     return Piece(route={name: [{"source": "Remote", "cidr": it} for it in ranges]})
 
 

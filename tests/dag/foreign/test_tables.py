@@ -22,6 +22,8 @@ SHARED = "ingress.kubernetes.io/"
         (f"{NGINX}auth-type", "basic", "guard"),
         (f"{NGINX}whitelist-source-range", "10.0.0.0/8", "guard"),
         (f"{NGINX}whitelist-source-range", "0.0.0.0/0,::/0", None),
+        (f"{NGINX}whitelist-source-range", ", ", "guard"),
+        (f"{NGINX}whitelist-source-range", " ", None),
         (f"{NGINX}enable-modsecurity", "false", None),
         (f"{NGINX}limit-rps", "0", None),
         (f"{NGINX}configuration-snippet", "more_set_headers 'x: y';", "behaviour"),

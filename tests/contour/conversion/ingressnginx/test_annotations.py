@@ -233,6 +233,7 @@ def test_each_annotation_is_converted_or_told(name: str) -> None:
         ({"auth-url": "https://auth.example.com"}, "auth-url"),
         ({"auth-type": "basic", "auth-secret": "users"}, "auth-type"),
         ({"whitelist-source-range": "many"}, "whitelist-source-range"),
+        ({"whitelist-source-range": ", "}, "whitelist-source-range"),
         (
             {"whitelist-source-range": "10.0.0.0/8", "denylist-source-range": "10.0.0.1"},
             "denylist-source-range",
