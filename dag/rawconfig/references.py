@@ -43,9 +43,31 @@ def _missing(view: View, item: Item) -> str:
         case FromSecret():
             return secret_refusal(view, item)
         case FromSlices():
-            return "" if _slices(view, item) else f"no EndpointSlice for {item.name}"
+            return _slices_refusal(view, item)
         case _:
             return ""
+
+
+def _slices_refusal(view: View, item: FromSlices) -> str:
+    """Why endpoints cannot be found; empty if they can, be there some or none. EndpointSlices
+    without endpoints may be without ports, too."""
+    found = _slices(view, item)
+    if not found:
+        return f"no EndpointSlice for {item.name}"
+    ports = [{port.name for port in it.ports} for it in found if it.endpoints]
+    if ports and not any(item.port in it for it in ports):
+        return f"no EndpointSlice for {item.name} has a port named {item.port!r}"
+    return ""
+
+
+@query
+def left_out(view: View, key: NamespacedName) -> tuple[str, ...]:
+    """The endpoints that an EnvoyConfig refers to, as it is written, and that are not served."""
+    reading = view.read(READINGS, key)
+    content = reading.content if reading is not None else None
+    made = (it for it in content.items if isinstance(it, FromSlices)) if content else ()
+    found = ((it.name, endpoints(view, it).left_out) for it in made)
+    return tuple(f"endpoints of {name} are left out: {told}" for name, told in found if told)
 
 
 def secret_refusal(view: View, item: FromSecret) -> str:

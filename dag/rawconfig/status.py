@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from crds.meta import NamespacedName
 from dag.engine.view import Query, View, query
 from dag.problems.reasons import Marin3r, Own, Word
-from dag.rawconfig import claims, revisions
+from dag.rawconfig import claims, references, revisions
 from dag.rawconfig.claims import NodeKey
 from dag.rawconfig.content import READINGS, Reading, Remark
 from dag.rawconfig.revisions import Choice, EditionKey
@@ -28,7 +28,8 @@ def status(view: View, key: NamespacedName) -> EnvoyConfigStatus | None:
         taken = _condition(Marin3r.Valid, False, Own.NodeIDTaken, text)
         return EnvoyConfigStatus((taken,), reading.version)
     acks = view.read(revisions.ACKNOWLEDGEMENTS, EditionKey(*node, reading.version))
-    doubts = _doubts(acks) if acks is not None else ()
+    refused = _doubts(acks) if acks is not None else ()
+    doubts = (*refused, *view.ask(references.left_out, key))
     return EnvoyConfigStatus(
         (_valid(reading), _out_of_sync(reading, choice, doubts), _rollback_failed(choice)),
         reading.version,

@@ -5,14 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 from crds.contourconfiguration import ContourConfiguration, ContourConfigurationSpec
 from crds.discovery import DiscoverySettings
+from crds.endpointslice import Endpoint, EndpointPort, EndpointSlice
 from crds.envoyconfig import EnvoyConfig, EnvoyConfigSpec
+from crds.gateway.selector import LabelSelector
 from crds.meta import NamespacedName, ObjectMeta
 from crds.secret import Secret
 from dag import plan, tables
 from dag.engine.incremental import Engine
 from dag.rawconfig import content, revisions
 from dag.rawconfig import status as statuses
-from dag.rawconfig.content import Content, Fixed, FromSecret, Item, Reading, Remark
+from dag.rawconfig.content import Content, Fixed, FromSecret, FromSlices, Item, Reading, Remark
 from dag.rawconfig.revisions import Acknowledgements, Choice, EditionKey
 from dag.statuses import EnvoyConfigStatus
 
@@ -57,6 +59,17 @@ class Stage:
         """An opaque Secret."""
         found = Secret(metadata=ObjectMeta(name=name, namespace="default"), data=data)
         self.engine.write(tables.SECRETS, found.metadata.key, found)
+        self.settle()
+
+    def add_slice(self, port: str, *addresses: str) -> None:
+        """An EndpointSlice with the label `app: app`."""
+        found = EndpointSlice(
+            metadata=ObjectMeta(name="app", namespace="default", labels={"app": "app"}),
+            address_type="IPv4",
+            endpoints=tuple(Endpoint(addresses=(it,)) for it in addresses),
+            ports=(EndpointPort(name=port, port=80),) if port else (),
+        )
+        self.engine.write(tables.ENDPOINT_SLICES, found.metadata.key, found)
         self.settle()
 
     def delete(self, name: str = "a") -> None:
@@ -114,3 +127,7 @@ class Stage:
 
 def missing_secret(name: str = "tls") -> Item:
     return FromSecret(name, NamespacedName("default", name), "generic", "key")
+
+
+def endpoints(port: str) -> Item:
+    return FromSlices("app", "default", LabelSelector(match_labels={"app": "app"}), port)

@@ -9,7 +9,7 @@ import pytest
 from crds.discovery import DiscoverySettings
 from dag.rawconfig.content import Remark
 from dag.rawconfig.revisions import MOST_REVISIONS
-from tests.dag.rawconfig.stage import Stage, item, missing_secret
+from tests.dag.rawconfig.stage import Stage, endpoints, item, missing_secret
 
 Step = Callable[[Stage], None]
 
@@ -292,3 +292,29 @@ def test_a_value_that_is_empty_or_not_read_is_waited_for(value: bytes, served: s
     stage.add_secret("tls", {"key": value})
     stage.write("2", items=[item("2"), missing_secret("tls")])
     assert stage.served() == served
+
+
+@pytest.mark.parametrize(
+    ("port", "addresses", "served", "words"),
+    [
+        ("http", ["10.0.0.1"], "2 InSync", ""),
+        ("http", [], "2 InSync", ""),
+        ("", [], "2 InSync", ""),
+        ("web", ["10.0.0.1"], "1 Rollback", "no EndpointSlice for app has a port named 'http'"),
+        ("http", ["10.0.0.1", "no.example.com"], "2 InSync", "endpoints of app are left out: "
+         "'no.example.com' (no IPv4 address)"),
+    ],
+)  # fmt: skip
+def test_endpoints_that_are_not_found_or_left_out_are_told(
+    port: str, addresses: list[str], served: str, words: str
+) -> None:
+    stage = Stage()
+    stage.write("1")
+    stage.add_slice(port, *addresses)
+    stage.write("2", items=[item("2"), endpoints("http")])
+    assert stage.served() == served
+    told = stage.status()
+    assert told is not None
+    out = next(it for it in told.conditions if it.type == "CacheOutOfSync")
+    assert words in out.message
+    assert out.warnings == ((words,) if words and served == "2 InSync" else ())
