@@ -165,6 +165,18 @@ def test_the_oldest_keeps_a_node_id_and_the_other_takes_over() -> None:
     assert stage.served("young") == "1 InSync"
 
 
+def test_revisions_stay_while_another_has_the_node_id() -> None:
+    stage = Stage()
+    for version in ("1", "2"):
+        stage.write(version, name="young", age=1)
+    stage.hear("2", "no good")
+    stage.write("3", name="old", age=9)
+    assert (stage.served("young"), stage.served("old")) == ("nothing", "3 InSync")
+    stage.forget()
+    stage.delete("old")
+    assert stage.served("young") == "1 Rollback"
+
+
 def test_another_node_id_begins_another_history() -> None:
     stage = Stage()
     stage.write("1")
