@@ -7,6 +7,7 @@ differ.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from crds.gateway.filters import HTTPRouteFilter
 from crds.gateway.httproute import HTTPBackendRef, HTTPRouteRule
 from crds.records import replace
 from dag import nodes
@@ -64,12 +65,22 @@ def action(view: View, rule: HTTPRouteRule, at: Place) -> Iterator[nodes.Action 
         backends=shares,
         timeout=timeouts.timeout(rule),
         try_timeout=timeouts.try_timeout(rule),
-        rewrite=routefilters.rewritten(filters.rewrite(wanted), own),
+        rewrite=routefilters.rewritten(_rewrite(rule, wanted), own),
         retry=timeouts.retry(rule),
         websockets=any(backends.is_for_websockets(view, it.cluster) for it in shares),
         mirrors=tuple(it for it in copies if isinstance(it, nodes.Mirror)),
         missing=NOWHERE[at.subject.kind],
     )
+
+
+def _rewrite(rule: HTTPRouteRule, wanted: Sequence[HTTPRouteFilter]) -> nodes.Rewrite | None:
+    """The rewrite for all backends; without the host if they get different ones, since Envoy would
+    rewrite that of each backend once more."""
+    found = filters.rewrite(wanted)
+    if found is None or not filters.differing_hosts(rule):
+        return found
+    found = replace(found, host="")
+    return found if found != nodes.Rewrite() else None
 
 
 def _shares(
@@ -78,7 +89,7 @@ def _shares(
     own_hosts = filters.differing_hosts(rule)
     for reference, share in zip(rule.backend_refs, given, strict=True):
         if share.weight > 0:
-            found = _share(reference, share, own_hosts)
+            found = _share(rule, reference, share, own_hosts)
             kept = _session(view, rule, share.cluster)
             yield replace(found, session=kept) if kept is not None else found
 
@@ -100,8 +111,10 @@ def _injected(share: nodes.Backend, wanted: nodes.Injection | None) -> nodes.Bac
     return replace(share, cluster=replace(share.cluster, injection=wanted))
 
 
-def _share(reference: HTTPBackendRef, share: failover.Share, own_hosts: bool) -> nodes.Backend:
-    rewrite = filters.rewrite(reference.filters) if own_hosts else None
+def _share(
+    rule: HTTPRouteRule, reference: HTTPBackendRef, share: failover.Share, own_hosts: bool
+) -> nodes.Backend:
+    rewrite = filters.rewrite((*rule.filters, *reference.filters)) if own_hosts else None
     return nodes.Backend(
         cluster=share.cluster,
         weight=share.weight,

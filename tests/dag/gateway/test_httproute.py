@@ -231,6 +231,25 @@ def test_a_backend_rewrites_over_what_its_rule_rewrites(
     assert forward(it).rewrite == expected
 
 
+@pytest.mark.parametrize(
+    ("rule", "rewrite", "hosts"),
+    [
+        ("", None, ["b.com", ""]),
+        (TO_HOST.replace("b.com", "d.com"), None, ["b.com", "d.com"]),
+        (TO_PATH, nodes.Rewrite(prefix="/x"), ["b.com", ""]),
+        (TO_OTHERS, nodes.Rewrite(full_path="/y"), ["b.com", "c.com"]),
+    ],
+)
+def test_backends_with_hosts_of_their_own_get_these_and_others_that_of_the_rule(
+    rule: str, rewrite: nodes.Rewrite | None, hosts: list[str]
+) -> None:
+    references = f"{{name: s1, port: 80, {TO_HOST}}}, {{name: s2, port: 80}}"
+    match = f"matches: [{{path: {{value: /a}}}}], {rule}{', ' if rule else ''}"
+    it = world(GIVEN + route("r", f"{{{match}backendRefs: [{references}]}}"))
+    assert forward(it).rewrite == rewrite
+    assert [backend.host for backend in forward(it).backends] == hosts
+
+
 CORS, OTHER_CORS = (
     f"filters: [{{type: CORS, cors: {{allowOrigins: [{it!r}]}}}}]"
     for it in ("https://a.com", "https://b.com")
