@@ -56,11 +56,13 @@ def settled(forward: nodes.Forward) -> nodes.Forward:
     limit, found = forward.try_timeout, forward.retry
     if limit is None:
         return forward
-    if found is not None and found.attempts:
-        found = replace(found, per_try_timeout=limit or None)
-        return replace(forward, timeout=forward.timeout or 0.0, retry=found, try_timeout=None)
-    shortest = min((it for it in (forward.timeout, limit) if it), default=0.0)
-    return replace(forward, timeout=shortest, try_timeout=None)
+    is_retried = found is not None and found.attempts > 0
+    if found is not None:
+        found = replace(found, per_try_timeout=(limit or None) if is_retried else None)
+    whole = forward.timeout or 0.0
+    if not is_retried:
+        whole = min((it for it in (whole, limit) if it), default=0.0)
+    return replace(forward, timeout=whole, retry=found, try_timeout=None)
 
 
 def _seconds(text: str | None) -> float | None:

@@ -625,6 +625,12 @@ RETRIES = "retry: {numRetries: 2}"
         ("timeouts: {backendRequest: 2s}", timing(5), 2.0, None),
         ("timeouts: {backendRequest: 2s}, retry: {attempts: 0}", RETRIES, 2.0, None),
         ("timeouts: {backendRequest: 2s}", "retry: {numRetries: 0}", 2.0, None),
+        (
+            "timeouts: {backendRequest: 2s}",
+            "retry: {numRetries: 0, perRetry: {timeout: 1s}}",
+            2.0,
+            None,
+        ),
     ],
 )
 def test_each_try_of_a_request_and_all_of_them_have_their_limits(
