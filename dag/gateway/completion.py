@@ -1,9 +1,9 @@
 """Completes a route with what only its listener knows: redirect ports, a client certificate.
 
 What a route asks for is computed once, whichever listeners it is attached to (`rules`). It lacks
-three things: the port of the listener, whether a policy there asks for retries (`timeouts`), and
-the certificate that the Gateway shows to backends, to targets of mirrors and to servers of external
-authorization (`backendcertificate`).
+some things: the port of the listener, whether a policy there asks for retries or limits how long a
+request may be silent (`timeouts`), and the certificate that the Gateway shows to backends, to
+targets of mirrors and to servers of external authorization (`backendcertificate`).
 """
 
 from collections.abc import Iterator
@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from crds.meta import NamespacedName
 from crds.records import replace
 from dag import nodes
+from dag.configuration import settings
 from dag.engine.view import View
-from dag.gateway import backendcertificate, redirects, timeouts
+from dag.gateway import backendcertificate, listenerclients, redirects, timeouts
 from dag.gateway.servedlisteners import ServedListener
 
 
@@ -27,12 +28,26 @@ def completed(view: View, route: nodes.Route, owner: ServedListener, host: str) 
         case nodes.Redirect():
             return redirects.completed(route, owner, host)
         case nodes.Forward() as forward:
-            found = timeouts.settled(forward)
+            found = _timed(view, forward, owner)
             if _speaks_tls(found):
                 found = _showing(view, found, owner.gateway)
             return route if found is forward else replace(route, action=found)
         case _:
             return route
+
+
+def _timed(view: View, forward: nodes.Forward, owner: ServedListener) -> nodes.Forward:
+    """The action with its limits of time; only where one matters it depends on who else has set
+    one."""
+    settled = timeouts.settled(forward)
+    lasting = timeouts.lasting(settled)
+    return settled if lasting is not settled and _limits_silence(view, owner) else lasting
+
+
+def _limits_silence(view: View, owner: ServedListener) -> bool:
+    """Whether a request may not be silent for longer than somebody has said for the listener."""
+    is_configured = view.ask(settings.timeouts, ()).stream_idle is not None
+    return is_configured or listenerclients.of_routes(view, owner).limits_silence
 
 
 def authorization(

@@ -23,6 +23,7 @@ class OnRequests(NamedTuple):
 
     keeps_case: bool = False
     hides_limits: bool = False
+    limits_silence: bool = False
 
 
 def of_listener(view: View, owner: ServedListener) -> Effect | None:
@@ -62,7 +63,7 @@ def on_requests(view: View, holder: ObjectRef) -> frozenset[tuple[Section, OnReq
 
 
 def _on_requests(traffic: nodes.ClientTraffic) -> OnRequests:
-    return OnRequests(traffic.keeps_case, traffic.hides_limits)
+    return OnRequests(traffic.keeps_case, traffic.hides_limits, traffic.stream_idle is not None)
 
 
 def of_routes(view: View, owner: ServedListener) -> OnRequests:

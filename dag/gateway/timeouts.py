@@ -65,6 +65,21 @@ def settled(forward: nodes.Forward) -> nodes.Forward:
     return replace(forward, timeout=whole, retry=found, try_timeout=None)
 
 
+ENVOYS_IDLE = 300.0
+"""Seconds after which Envoy ends a request without a byte in either direction, unless somebody says
+otherwise."""
+
+
+def lasting(forward: nodes.Forward) -> nodes.Forward:
+    """A settled action whose requests may be silent for as long as they may take: Envoy's own limit
+    of silence would end them sooner."""
+    whole, found = forward.timeout, forward.retry
+    if whole is None or forward.idle_timeout is not None:
+        return forward
+    longest = whole or (found.per_try_timeout if found is not None else None)
+    return forward if longest and longest <= ENVOYS_IDLE else replace(forward, idle_timeout=whole)
+
+
 def _seconds(text: str | None) -> float | None:
     """The seconds of a duration, a day at most; its format was checked by decoding."""
     return min(durations.seconds(text), durations.LONGEST) if text is not None else None

@@ -135,6 +135,25 @@ def _hops(engine: Engine) -> int | None:
     return traffic.address.hops if traffic is not None and traffic.address is not None else None
 
 
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ("", 600.0),
+        (policy("p", HOPS % 1), 600.0),
+        (policy("p", "timeout: {http: {streamIdleTimeout: 1m}}"), None),
+        (configuration("envoy: {timeouts: {streamIdleTimeout: 1m}}"), None),
+    ],
+)
+def test_a_limit_of_silence_that_somebody_sets_holds_for_every_request(
+    given: str, seconds: float | None
+) -> None:
+    rule = "{timeouts: {request: 10m}, backendRefs: [{name: s1, port: 80}]}"
+    it = world(GIVEN + PLAIN + route("r", rule) + given)
+    (action,) = answers(it, "*", "ingress_http")
+    assert isinstance(action, nodes.Forward)
+    assert action.idle_timeout == seconds
+
+
 def test_on_a_shared_port_the_oldest_policy_holds_and_the_others_are_told() -> None:
     listeners = gateway("gw", http("one", host("one.com")), http("two", host("two.com")))
     old, young = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"

@@ -394,6 +394,27 @@ def test_the_shorter_of_both_timeouts_holds_and_zero_is_none(
     assert forward(it).timeout == seconds
 
 
+TRIES = "timeouts: {backendRequest: 10m}, retry: {attempts: 1}"
+
+
+@pytest.mark.parametrize(
+    ("rule", "seconds"),
+    [
+        ("timeouts: {request: 10m}", 600.0),
+        ("timeouts: {request: 0s}", 0.0),
+        ("timeouts: {backendRequest: 10m}", 600.0),
+        (TRIES, 0.0),
+        (TRIES.replace("10m", "1s"), None),
+        ("timeouts: {request: 5m}", None),
+        ("name: a", None),
+    ],
+)
+def test_a_request_may_be_silent_for_as_long_as_it_may_take(
+    rule: str, seconds: float | None
+) -> None:
+    assert forward(world(GIVEN + route("r", to("s1", rule)))).idle_timeout == seconds
+
+
 MIRROR = "filters: [{type: RequestMirror, requestMirror: {backendRef: {name: s2, port: 80}}}]"
 HEADER = (
     "filters: [{type: RequestHeaderModifier, requestHeaderModifier: {set: [{name: a, value: b}]}}]"

@@ -98,7 +98,7 @@ RETRY = nodes.Retry(
     ("spec", "expected"),
     [
         (timing(5), {"timeout": 5.0}),
-        ("timeout: {http: {requestTimeout: 0s}}", {"timeout": 0.0}),
+        ("timeout: {http: {requestTimeout: 0s}}", {"timeout": 0.0, "idle_timeout": 0.0}),
         ("timeout: {http: {streamIdleTimeout: 7s}}", {"idle_timeout": 7.0}),
         ("retry: {}", {"retry": RETRY}),
         ("retry: {retryOn: {}}", {"retry": RETRY}),
