@@ -1,9 +1,10 @@
 """Which ClientTrafficPolicy holds for what all hosts of a port share.
 
 Shared are the settings of connections, and on plain HTTP also those of requests. A policy holds
-there only if every host of the port belongs to listeners with policies; of several policies the
-oldest holds. So no policy affects hosts outside its own and other policies' listeners. Behind TLS
-each host has its own way of reading requests (`dag.gateway.listenerclients`).
+there only if every host of the port belongs to listeners with policies; of several policies that of
+the Gateway holds before those of ListenerSets, which may be of other owners, then the oldest. So no
+policy affects hosts outside its own and other policies' listeners. Behind TLS each host has its own
+way of reading requests (`dag.gateway.listenerclients`).
 """
 
 from collections.abc import Iterator
@@ -52,6 +53,8 @@ class ListenerPolicy(NamedTuple):
     secure: SecurePort | None
     """The port again, if requests come over TLS."""
     senior: Senior | None
+    is_of_set: bool
+    """Its policy is for its ListenerSet."""
     is_closed: bool
     """It takes no requests, because what its policy asks for is not served."""
     is_asked_twice: bool
@@ -79,6 +82,7 @@ def _listener_policy(view: View, it: servedlisteners.ServedListener) -> Listener
         it.section,
         SecurePort(port, unnamed) if it.protocol == "HTTPS" else None,
         _senior(view, found),
+        _is_of_set(view, it.section),
         effect.is_closed or is_asked_twice,
         is_asked_twice,
         PolicyListener(
@@ -93,9 +97,24 @@ def _is_named(view: View, section: Section) -> bool:
     return policytargets.winner(claims, section.name) is not None
 
 
+def _is_of_set(view: View, section: Section) -> bool:
+    """Whether a listener has a policy by its ListenerSet, not by the Gateway of that."""
+    holder, name = section
+    claims = view.ask(clientpolicies.POLICIES.claims, holder)
+    return holder.kind == "ListenerSet" and policytargets.winner(claims, name, "") is not None
+
+
 def _senior(view: View, policy: NamespacedName | None) -> Senior | None:
     found = view.read(tables.CLIENT_TRAFFIC_POLICIES, policy) if policy is not None else None
     return senior(found.metadata) if found is not None else None
+
+
+class PortClaim(NamedTuple):
+    """A policy for hosts of a port; less is first."""
+
+    is_of_set: bool
+    """It is for a ListenerSet, not for the Gateway."""
+    senior: Senior
 
 
 class PortPolicy(NamedTuple):
@@ -104,6 +123,8 @@ class PortPolicy(NamedTuple):
     policy: NamespacedName | None
     why_not: str = ""
     """Why no policy does."""
+    is_before_sets: bool = False
+    """It is for the Gateway, and others are for ListenerSets."""
 
 
 @query
@@ -117,7 +138,9 @@ def port_policy(view: View, key: nodes.ListenerKey) -> PortPolicy:
         return PortPolicy(None, "other listeners of Gateways there are not under a policy")
     if view.ask(entrypoints.has_classic_hosts, key):
         return PortPolicy(None, "hosts of HTTPProxies or Ingresses are served there, too")
-    return PortPolicy(min(policies).key)
+    first = min(policies)
+    is_before_sets = not first.is_of_set and any(it.is_of_set for it in policies)
+    return PortPolicy(first.senior.key, is_before_sets=is_before_sets)
 
 
 def options(sockets: nodes.Sockets) -> tuple[object, ...]:
@@ -271,6 +294,8 @@ def says_of_port(effect: clientpolicies.Effect, *, is_plain: bool) -> bool:
 
 def why_not(found: PortPolicy) -> str:
     """Why a policy does not hold on a port: another one does, or none."""
+    if found.is_before_sets:
+        return f"{clienttls.KIND} {found.policy} of the Gateway holds there"
     return found.why_not or f"the older {clienttls.KIND} {found.policy} holds there"
 
 
@@ -288,8 +313,10 @@ def _ports(view: View, policy: NamespacedName) -> frozenset[Port]:
 
 def _on_port(
     _: ObjectRef, found: frozenset[ListenerPolicy]
-) -> Iterator[tuple[nodes.ListenerKey, Senior | None]]:
-    return ((it.port.key, it.senior) for it in found)
+) -> Iterator[tuple[nodes.ListenerKey, PortClaim | None]]:
+    for it in found:
+        claim = PortClaim(it.is_of_set, it.senior) if it.senior is not None else None
+        yield it.port.key, claim
 
 
 def _of_policy(
@@ -323,7 +350,7 @@ def _secured(
             yield it.senior.key, it.secure
 
 
-ON_PORT: Index[nodes.ListenerKey, Senior | None] = Index(
+ON_PORT: Index[nodes.ListenerKey, PortClaim | None] = Index(
     "policies of clients on a port", listener_policies, _on_port
 )
 OF_POLICY: Index[NamespacedName, Port] = Index(

@@ -83,8 +83,8 @@ ROWS: dict[str, tuple[Request, str, list[str]]] = {
         OF_SET + clients.policy("x", AGED) + clients.policy("y", AGED, SET),
         [
             "listener: y applies to the listener own",
-            "listener: y does not hold for what all hosts of port 80 share: "
-            "the older ClientTrafficPolicy default/x holds there",
+            "listener: y does not hold for what all hosts of port 80 share: x of the Gateway holds "
+            "there",
             "listener: x is overridden by y, nearer",
         ],
     ),

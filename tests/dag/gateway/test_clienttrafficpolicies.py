@@ -119,13 +119,18 @@ def test_of_two_policies_for_one_target_the_older_holds_and_the_other_is_told() 
     assert status(it, "a")[0] == "Accepted=False/Conflicted"
 
 
+SETS = "allowedListeners: {namespaces: {from: Same}}"
+
+
+def of_set(name: str) -> str:
+    return GATEWAY.replace("Gateway", "ListenerSet").replace("gw", name)
+
+
 def test_a_policy_of_a_listener_set_holds_there() -> None:
-    given = gateway("gw", http("own", port=81), rest="allowedListeners: {namespaces: {from: Same}}")
+    given = gateway("gw", http("own", port=81), rest=SETS)
     it = world(GIVEN + given + listener_set("set", http()) + policy("gw", HOPS % 1))
     assert _hops(it) == 1
-    apply(
-        it, policy("set", HOPS % 2, GATEWAY.replace("Gateway", "ListenerSet").replace("gw", "set"))
-    )
+    apply(it, policy("set", HOPS % 2, of_set("set")))
     assert _hops(it) == 2
     assert status(it, "set")[0] == "Accepted"
 
@@ -170,6 +175,27 @@ def test_on_a_shared_port_the_oldest_policy_holds_and_the_others_are_told() -> N
     delete(it, "ClientTrafficPolicy", "two")
     apply(it, policy("whole", HOPS % 3, created=old))
     assert _hops(it) == 3
+
+
+def test_on_a_shared_port_the_policy_of_the_gateway_holds_before_those_of_sets() -> None:
+    sets = [listener_set(name, http(name, host(f"{name}.com"))) for name in "bc"]
+    born = "2026-01-0{}T00:00:00Z".format
+    policies = [
+        policy("b", HOPS % 1, of_set("b"), born(1)),
+        policy("c", HOPS % 2, of_set("c"), born(2)),
+        policy("gw", HOPS % 3, created=born(3)),
+    ]
+    given = gateway("gw", http("a", host("a.com")), rest=SETS)
+    it = world(GIVEN + given + "".join((*sets, *policies)))
+    assert _hops(it) == 3
+    assert status(it, "gw") == ("Accepted", "the policy applies")
+    for lost in "bc":
+        assert status(it, lost)[0] == "Accepted=False/Conflicted"
+        assert "ClientTrafficPolicy default/gw of the Gateway holds there" in status(it, lost)[1]
+    apply(it, gateway("gw", http("a", host("a.com"), port=81), rest=SETS))
+    delete(it, "ClientTrafficPolicy", "gw")
+    assert _hops(it) == 1
+    assert "the older ClientTrafficPolicy default/b holds there" in status(it, "c")[1]
 
 
 def classic_proxy(fqdn: str, tls: str = "null") -> str:
