@@ -14,6 +14,7 @@ from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag import nodes
+from dag.configuration import settings
 from dag.configuration.edges import CURVES
 from dag.engine.view import View
 from dag.gateway import tlsvalues
@@ -58,8 +59,7 @@ class ClientTls:
 
 def terms(view: View, written: crd.ClientTLS, at: Place) -> Findings[ClientTls]:
     """How TLS is terminated. Raises Refused if it cannot be, as safely as asked for."""
-    minimum = yield from tlsvalues.version(written.min_version, at.at("minVersion"))
-    maximum = yield from tlsvalues.version(written.max_version, at.at("maxVersion"))
+    minimum, maximum = yield from _versions(view, written, at)
     session = written.session.resumption if written.session is not None else None
     clients = None
     if written.client_validation is not None:
@@ -81,6 +81,27 @@ def terms(view: View, written: crd.ClientTLS, at: Place) -> Findings[ClientTls]:
         if session is not None
         else None,
     )
+
+
+def _versions(
+    view: View, written: crd.ClientTLS, at: Place
+) -> Findings[tuple[nodes.TlsVersion | None, nodes.TlsVersion | None]]:
+    """The range of versions, within that of the configuration, which no host may leave."""
+    allowed = view.ask(settings.tls_versions, ())
+    minimum = yield from tlsvalues.version(written.min_version, at.at("minVersion"))
+    maximum = yield from tlsvalues.version(written.max_version, at.at("maxVersion"))
+    below, above = f"below TLS {allowed.minimum}", f"above TLS {allowed.maximum}"
+    if minimum is not None and minimum < allowed.minimum:
+        yield shared.no_effect(at.at("minVersion"), f"{_BOUND} {below}")
+        minimum = None
+    if maximum is not None and not allowed.minimum <= maximum <= allowed.maximum:
+        edge = below if maximum < allowed.minimum else above
+        yield shared.no_effect(at.at("maxVersion"), f"{_BOUND} {edge}")
+        maximum = None
+    return minimum, maximum
+
+
+_BOUND = "by the ContourConfiguration no host may go"
 
 
 def _http_versions(given: tuple[str, ...] | None, at: Place) -> Findings[tuple[str, ...]]:

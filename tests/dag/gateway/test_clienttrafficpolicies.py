@@ -350,6 +350,33 @@ def test_how_tls_is_terminated(spec: str, expected: dict[str, Any]) -> None:
     assert status(it, "a")[0] == "Accepted"
 
 
+ONLY_NEW, OLD = (
+    configuration(f"envoy: {{listener: {{tls: {{{it}}}}}}}")
+    for it in ("minimumProtocolVersion: '1.3'", "maximumProtocolVersion: '1.2'")
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "spec", "versions", "field"),
+    [
+        (ONLY_NEW, "minVersion: '1.2'", ("1.3", "1.3"), "minVersion: has no effect"),
+        (ONLY_NEW, "maxVersion: '1.2'", ("1.3", "1.3"), "maxVersion: has no effect"),
+        (ONLY_NEW, "minVersion: '1.3'", ("1.3", "1.3"), ""),
+        (OLD, "maxVersion: '1.3'", ("1.2", "1.2"), "maxVersion: has no effect"),
+        (OLD, "maxVersion: '1.2'", ("1.2", "1.2"), ""),
+        (OLD, "minVersion: '1.3'", ("1.3", "1.3"), ""),
+    ],
+)
+def test_no_policy_leaves_the_versions_of_the_configuration(
+    given: str, spec: str, versions: tuple[str, str], field: str
+) -> None:
+    it = world(GIVEN + TWO + given + policy("a", f"tls: {{{spec}}}"))
+    found = tls(it, "a.example.com")
+    assert (found.minimum, found.maximum) == versions
+    words = status(it, "a")[1]
+    assert field in words if field else words == "the policy applies"
+
+
 CA = nodes.Trust((ObjectRef("Secret", "default", "ca"),))
 REFS = "caCertificateRefs: [{name: ca}]"
 HASH, SPKI = "ab" * 32, "NvqYIYSbgK2vCJpQhObf77vv+bQWtc5ek5RIOwPiC9A="
@@ -651,7 +678,6 @@ UNCHECKED = (
     "has no effect: certificates of clients (tls.clientValidation) are not checked over HTTP/3"
 )
 UNCOUNTED = "has no effect: connections are not counted (connection.connectionLimit) over HTTP/3"
-OLD = configuration("envoy: {listener: {tls: {maximumProtocolVersion: '1.2'}}}")
 EVERY_PORT = configuration("envoy: {listener: {useProxyProtocol: true}}")
 
 
@@ -666,7 +692,7 @@ EVERY_PORT = configuration("envoy: {listener: {useProxyProtocol: true}}")
         (PLAIN + route("r"), "proxyProtocol: {}", UNSECURED),
         (TWO, "tls: {maxVersion: '1.2'}", "has no effect: it needs TLS 1.3"),
         (TWO + OLD, "", "has no effect: it needs TLS 1.3"),
-        (TWO + OLD, "tls: {maxVersion: '1.3'}", ""),
+        (TWO + OLD, "tls: {minVersion: '1.3'}", ""),
         (TWO, "tls: {clientValidation: {mode: Request}}", UNCHECKED),
         (TWO, "connection: {connectionLimit: {value: 1}}", UNCOUNTED),
         (gateway("gw", https()), "", ""),
