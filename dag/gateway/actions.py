@@ -118,7 +118,7 @@ def _share(
     return nodes.Backend(
         cluster=share.cluster,
         weight=share.weight,
-        request_headers=filters.request_headers(reference.filters),
+        request_headers=filters.request_headers_for(rule, reference),
         response_headers=filters.response_headers(reference.filters),
         host=rewrite.host if rewrite is not None else "",
     )

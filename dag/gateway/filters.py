@@ -135,9 +135,41 @@ def _extensions(filters: Sequence[crd.HTTPRouteFilter], backend: Place) -> Itera
             yield problems.rule_dropped(backend.at("filters", index).at("extensionRef"), why)
 
 
-def request_headers(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.HeaderPolicy | None:
-    """The changes to the headers of requests."""
+def request_headers(rule: HTTPRouteRule) -> nodes.HeaderPolicy | None:
+    """The changes to the headers of all requests of a rule; None if its backends have their own:
+    Envoy makes those of a backend first, and then undoes them by those of the rule."""
+    return None if _have_own_headers(rule) else _of_requests(rule.filters)
+
+
+def request_headers_for(
+    rule: HTTPRouteRule, reference: HTTPBackendRef
+) -> nodes.HeaderPolicy | None:
+    """The changes for a backend, if backends have their own: those of the rule, then its own."""
+    if not _have_own_headers(rule):
+        return None
+    return _in_turn(_of_requests(rule.filters), _of_requests(reference.filters))
+
+
+def _have_own_headers(rule: HTTPRouteRule) -> bool:
+    return any(_of_requests(it.filters) is not None for it in _live(rule))
+
+
+def _of_requests(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.HeaderPolicy | None:
     return _policy(it.request_header_modifier for it in filters)
+
+
+def _in_turn(
+    first: nodes.HeaderPolicy | None, then: nodes.HeaderPolicy | None
+) -> nodes.HeaderPolicy | None:
+    """Two changes as one."""
+    if first is None or then is None:
+        return first or then
+    decided = {it.lower() for it in (*then.remove, *(name for name, _ in then.set))}
+    return nodes.HeaderPolicy(
+        set=(*(it for it in first.set if it[0].lower() not in decided), *then.set),
+        add=(*(it for it in first.add if it[0].lower() not in decided), *then.add),
+        remove=(*(it for it in first.remove if it.lower() not in decided), *then.remove),
+    )
 
 
 def response_headers(filters: Iterable[crd.HTTPRouteFilter]) -> nodes.HeaderPolicy | None:

@@ -239,7 +239,7 @@ def _route(
         match=match,
         action=action,
         origin=at.subject,
-        request_headers=filters.request_headers(rule.filters),
+        request_headers=filters.request_headers(rule),
         response_headers=filters.response_headers(rule.filters),
         policies=persistence.added(policies, rule.session_persistence, at),
     )

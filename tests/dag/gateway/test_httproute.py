@@ -250,6 +250,43 @@ def test_backends_with_hosts_of_their_own_get_these_and_others_that_of_the_rule(
     assert [backend.host for backend in forward(it).backends] == hosts
 
 
+@pytest.mark.parametrize(
+    ("rule", "backend", "expected"),
+    [
+        ("remove: [a]", "set: [{name: A, value: b}]", nodes.HeaderPolicy(set=(("A", "b"),))),
+        (
+            "remove: [a]",
+            "add: [{name: A, value: b}]",
+            nodes.HeaderPolicy(add=(("A", "b"),), remove=("a",)),
+        ),
+        (
+            "set: [{name: a, value: r}], add: [{name: b, value: r}]",
+            "remove: [A], set: [{name: B, value: b}]",
+            nodes.HeaderPolicy(set=(("B", "b"),), remove=("A",)),
+        ),
+        (
+            "set: [{name: a, value: r}]",
+            "add: [{name: a, value: b}]",
+            nodes.HeaderPolicy(set=(("a", "r"),), add=(("a", "b"),)),
+        ),
+    ],
+)
+def test_headers_are_changed_by_the_rule_and_then_by_the_backend(
+    rule: str, backend: str, expected: nodes.HeaderPolicy
+) -> None:
+    on_rule, on_backend = (
+        f"filters: [{{type: RequestHeaderModifier, requestHeaderModifier: {{{it}}}}}]"
+        for it in (rule, backend)
+    )
+    references = f"{{name: s1, port: 80, {on_backend}}}, {{name: s2, port: 80}}"
+    it = world(GIVEN + route("r", f"{{{on_rule}, backendRefs: [{references}]}}"))
+    own, other = forward(it).backends
+    assert first(it).request_headers is None
+    assert own.request_headers == expected
+    plain = world(GIVEN + route("r", to("s1", on_rule)))
+    assert other.request_headers == first(plain).request_headers
+
+
 CORS, OTHER_CORS = (
     f"filters: [{{type: CORS, cors: {{allowOrigins: [{it!r}]}}}}]"
     for it in ("https://a.com", "https://b.com")
