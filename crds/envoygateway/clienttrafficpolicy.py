@@ -223,9 +223,12 @@ class ClientHTTP2:
 class ClientGRPC:
     """Calls of gRPC."""
 
-    enable_web: Annotated[Flag | None, Unserved(instead="gRPC-Web is served on all listeners")] = (
-        None
-    )
+    enable_web: Annotated[
+        Flag | None,
+        Unserved(
+            instead="gRPC-Web is served on all listeners, for HTTPRoutes; GRPCRoutes take none"
+        ),
+    ] = None
     """Whether calls of gRPC-Web, as browsers send them, are translated for backends."""
 
 
