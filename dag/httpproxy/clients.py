@@ -3,14 +3,16 @@
 If they cannot be checked, nobody gets in. Source: HTTPProxy reference, "DownstreamValidation".
 """
 
+from collections.abc import Iterator
+
 from crds import virtualhost as crd
 from crds.meta import ObjectRef
 from crds.records import replace
 from dag import entrypoints, nodes
 from dag.engine.view import View
-from dag.problems import Refused
+from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Findings, Place
+from dag.problems.places import Place
 from dag.references import delegation, trust
 
 
@@ -33,22 +35,24 @@ def validation(
     )
 
 
-def is_overruled(view: View, place: Place, fqdn: str, own: nodes.Tls) -> Findings[bool]:
+def is_overruled(view: View, fqdn: str, own: nodes.Tls) -> bool:
     """Whether a Gateway, which wins over an HTTPProxy, lets in clients that the HTTPProxy does not.
 
     A lower minimum version of TLS is only reported: it lets no other clients in.
     """
+    theirs = view.ask(entrypoints.gateway_tls, fqdn) if own.clients is not None else None
+    return theirs is not None and _checked(own.clients) != _checked(theirs.clients)
+
+
+def overruled(view: View, place: Place, fqdn: str, own: nodes.Tls) -> Iterator[Problem]:
+    """What a Gateway that terminates TLS for a host does in another way than its HTTPProxy asks."""
     theirs = view.ask(entrypoints.gateway_tls, fqdn)
-    if theirs is None:
-        return False
-    if theirs.minimum < own.minimum:
+    if theirs is not None and theirs.minimum < own.minimum:
         text = f"has no effect: a Gateway terminates TLS for {fqdn}, and takes {theirs.minimum}"
         yield problems.not_enforced(place.at("minimumProtocolVersion"), text)
-    if own.clients is None or _checked(own.clients) == _checked(theirs.clients):
-        return False
-    text = f"a Gateway terminates TLS for {fqdn}, and does not check clients in this way"
-    yield problems.client_validation_overruled(place.at("clientValidation"), text)
-    return True
+    if is_overruled(view, fqdn, own):
+        text = f"a Gateway terminates TLS for {fqdn}, and does not check clients in this way"
+        yield problems.client_validation_overruled(place.at("clientValidation"), text)
 
 
 def _checked(asked: nodes.ClientValidation | None) -> nodes.ClientValidation | None:

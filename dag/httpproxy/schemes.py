@@ -15,7 +15,7 @@ from crds.virtualhost import VirtualHost
 from dag import entrypoints, nodes, redirects
 from dag.configuration import settings
 from dag.engine.view import View
-from dag.httpproxy import clients, fallback, guards, routes, streamguards, tcpproxy, tls
+from dag.httpproxy import fallback, guards, routes, streamguards, tcpproxy, tls
 from dag.httpproxy.included import IncludedProxy
 from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
@@ -61,12 +61,7 @@ def _behind_tls(
     if secure is None or secure.stream is not None:
         yield _claim(place, host, plain, (), secure or tls.unserved(place, root))
         return
-    behind = _routes(written)
-    if secure.tls is not None:
-        at = place.at("tls")
-        if (yield from clients.is_overruled(view, at, wanted.fqdn, secure.tls)):
-            behind = tuple(replace(it, action=UNSERVED) for it in behind)
-    found = _claim(place, host, plain, behind, secure)
+    found = _claim(place, host, plain, _routes(written), secure)
     yield replace(found, is_fallback=is_fallback)
 
 
@@ -114,8 +109,7 @@ _UNGUARDED = nodes.Policies(jwt=nodes.OFF, authorization=nodes.OFF, rate_limits=
 
 
 UNSERVED = nodes.Respond(503)
-"""The answer instead of a redirect if TLS cannot be served, and over TLS if clients are not
-checked."""
+"""The answer instead of a redirect if TLS cannot be served."""
 
 
 def _on_plain_http(

@@ -14,7 +14,7 @@ from crds.unserved import unserved
 from crds.virtualhost import VirtualHost
 from dag import contourstatus, tables
 from dag.engine.view import View, query
-from dag.httpproxy import expansion, fallback, owner, serving
+from dag.httpproxy import clients, expansion, fallback, owner, serving
 from dag.problems import Problem, delegation
 from dag.problems import httpproxy as problems
 from dag.problems.places import Place
@@ -64,10 +64,20 @@ def _own_problems(view: View, proxy: HTTPProxy) -> Iterator[Problem]:
     if proxy.spec.virtualhost is not None:
         at, host = place.at("virtualhost"), proxy.spec.virtualhost
         yield from _lost_names(view, at, host)
-        if host.tls is not None and host.tls.enable_fallback_certificate:
-            found = view.ask(expansion.expansion, proxy.metadata.key)
-            if found is not None and found.claim is not None and found.claim.is_fallback:
-                yield from fallback.hidden(view, at)
+        yield from _hidden_tls(view, at, proxy)
+
+
+def _hidden_tls(view: View, place: Place, proxy: HTTPProxy) -> Iterator[Problem]:
+    """What the owners of other hosts, or Gateways, keep from the TLS of a root."""
+    found = view.ask(expansion.expansion, proxy.metadata.key)
+    claim = found.claim if found is not None else None
+    if claim is None or claim.tls is None:
+        return
+    if claim.is_fallback:
+        yield from fallback.hidden(view, place)
+    for fqdn in owner.fqdns(proxy):
+        if view.ask(owner.owner, fqdn) == proxy.metadata.key:
+            yield from clients.overruled(view, place.at("tls"), fqdn, claim.tls)
 
 
 def _lost_names(view: View, place: Place, host: VirtualHost) -> Iterator[Problem]:

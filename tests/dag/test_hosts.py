@@ -194,6 +194,21 @@ def test_a_gateway_lets_nobody_past_the_client_certificates_of_an_httpproxy(
     assert told == (["TLSError/ClientValidationInvalid"] if "503" in expected else [])
 
 
+@pytest.mark.parametrize("is_owned", [True, False])
+def test_a_gateway_that_lets_anybody_in_at_an_alias_closes_the_routes_there(is_owned: bool) -> None:
+    listener = "{name: https, port: 443, protocol: HTTPS, tls: {certificateRefs: [{name: cert}]}}"
+    gateway = GATEWAY.replace("{name: http, port: 80, protocol: HTTP}]", f"{listener}]")
+    tls = "tls: {secretName: cert, clientValidation: {caSecret: ca}}"
+    aliased = proxy("/proxy", "main.example.com", f", aliases: [app.example.com], {tls}")
+    older = "" if is_owned else _named("a-older", proxy("/older"))
+    certificates = pairs.secret("cert") + pairs.authority("ca")
+    it = world.world(SERVICES + certificates + gateway + route("/gateway") + aliased + older)
+    assert ("/proxy -> 503" in world.secure(it, "app.example.com")) is is_owned
+    assert world.secure(it, "main.example.com") == ["/proxy -> default/proxy:80"]
+    told = "TLSError/ClientValidationInvalid"
+    assert (told in world.problems(it, "HTTPProxy", "app")) is is_owned
+
+
 def test_a_wildcard_stands_for_one_label_in_httpproxy_and_for_any_in_the_gateway_api() -> None:
     wildcard = "*.example.com"
     engine = world.world(
