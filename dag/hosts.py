@@ -50,9 +50,15 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     origins = _origins(it.origin for it in routes)
     found = nodes.VirtualHost(key.host, routes, origins, server_names=names)
     if claim is not None and claim.is_fallback:
-        at = _is_at(key, view.ask(listeners.secure_listener, ()))
-        found = replace(found, is_fallback=at)
+        found = replace(found, is_fallback=_takes_unnamed(view, key))
     return guarded(view, found, claim)
+
+
+def _takes_unnamed(view: View, key: nodes.HostKey) -> bool:
+    """Whether a host with the fallback serves clients without a server name. Where a Gateway
+    terminates its TLS, they would pass none of the checks that the Gateway makes of clients."""
+    is_secure = _is_at(key, view.ask(listeners.secure_listener, ()))
+    return is_secure and gateway_hosts.secured(view, key) is None
 
 
 @query

@@ -5,7 +5,7 @@ such connection reaches a host while the host `*` forwards them unread.
 Source: Contour documentation, "Fallback Certificate".
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from crds.virtualhost import VirtualHost
 from dag import entrypoints
@@ -46,12 +46,16 @@ def is_fallback(view: View, place: Place, host: VirtualHost, *, is_stream: bool)
     return True
 
 
-def hidden(view: View, place: Place) -> Iterator[Problem]:
-    """Why a host that serves such clients gets none of them. For the status alone: the claims of
-    hosts decide what `*` does."""
+def hidden(view: View, place: Place, fqdns: Iterable[str]) -> Iterator[Problem]:
+    """Why hosts that serve such clients get none of them. For the status alone: the claims of
+    hosts decide what `*` does, and `dag.hosts` what Gateways do."""
     if view.ask(entrypoints.forwards_unread, hostnames.EVERY):
         text = "has no effect: connections without a server name are those of the host '*', unread"
         yield problems.ignored_field(_field(place), text)
+    for fqdn in fqdns:
+        if view.ask(entrypoints.gateway_tls, fqdn) is not None:
+            text = f"has no effect for {fqdn}, where a Gateway terminates TLS"
+            yield problems.ignored_field(_field(place), text)
 
 
 def _field(place: Place) -> Place:

@@ -73,11 +73,11 @@ def _hidden_tls(view: View, place: Place, proxy: HTTPProxy) -> Iterator[Problem]
     claim = found.claim if found is not None else None
     if claim is None or claim.tls is None:
         return
+    own = [it for it in owner.fqdns(proxy) if view.ask(owner.owner, it) == proxy.metadata.key]
     if claim.is_fallback:
-        yield from fallback.hidden(view, place)
-    for fqdn in owner.fqdns(proxy):
-        if view.ask(owner.owner, fqdn) == proxy.metadata.key:
-            yield from clients.overruled(view, place.at("tls"), fqdn, claim.tls)
+        yield from fallback.hidden(view, place, own)
+    for fqdn in own:
+        yield from clients.overruled(view, place.at("tls"), fqdn, claim.tls)
 
 
 def _lost_names(view: View, place: Place, host: VirtualHost) -> Iterator[Problem]:

@@ -118,6 +118,20 @@ def test_a_listener_of_a_gateway_for_streams_leaves_unknown_names_to_the_fallbac
     assert tls(it, "*") == "passthrough"  # of a stream that is closed
 
 
+def test_a_gateway_that_terminates_tls_for_a_host_keeps_clients_without_a_name_away() -> None:
+    """They would pass none of its checks, such as that of client certificates."""
+    it = world(GIVEN + DELEGATION + SETTINGS + host())
+    tls_of_gateway = "protocol: HTTPS, hostname: a.com, tls: {certificateRefs: [{name: cert}]}"
+    passed_on = "protocol: TLS, hostname: db.com, tls: {mode: Passthrough}"
+    apply(it, GATEWAY.replace(passed_on, tls_of_gateway))
+    assert not is_served(it)
+    (told,) = messages(it, "HTTPProxy", "root")
+    field = "spec.virtualhost.tls.enableFallbackCertificate"
+    assert told.startswith(f"?SpecError/IgnoredField: {field}: has no effect for a.com")
+    delete(it, "Gateway", "edge")
+    assert is_served(it)
+
+
 def test_a_fallback_beside_a_tcpproxy_has_no_effect_and_that_is_told() -> None:
     stream = "tcpproxy: {services: [{name: s1, port: 80}]}, routes:"
     it = world(GIVEN + DELEGATION + SETTINGS + host().replace("routes:", stream))
