@@ -2,7 +2,8 @@
 
 On a TLS host, plain HTTP is redirected wherever a route does not permit it. Where TLS itself cannot
 be served such a route answers 503: what was meant for TLS never goes in the clear, and a redirect
-would lead to nobody, which browsers remember. With a `tcpproxy` the bytes of TLS connections go
+would lead to nobody, which browsers remember. It does so over TLS, too, which another API may
+terminate: none of its routes takes such requests. With a `tcpproxy` the bytes of TLS connections go
 there, or nowhere, and the routes are those of plain HTTP. Source: HTTPProxy reference,
 "VirtualHost", "Route.permitInsecure".
 """
@@ -58,6 +59,9 @@ def _behind_tls(
     secure = tls.secure_host(place, root, termination, stream)
     instead = redirects.to_https(view) if secure is not None else UNSERVED
     plain = _on_plain_http(view, written, instead)
+    if secure is None and not is_stream:
+        yield _claim(place, host, plain, tuple(_instead(it, UNSERVED) for it in written))
+        return
     if secure is None or secure.stream is not None:
         yield _claim(place, host, plain, (), secure or tls.unserved(place, root))
         return
@@ -117,8 +121,9 @@ def _on_plain_http(
 ) -> tuple[nodes.Route, ...]:
     is_permitted = not view.ask(settings.disable_permit_insecure, ())
     return tuple(
-        it.route
-        if it.permits_plain and is_permitted
-        else nodes.Route(it.route.match, instead, it.route.origin, policies=_UNGUARDED)
-        for it in written
+        it.route if it.permits_plain and is_permitted else _instead(it, instead) for it in written
     )
+
+
+def _instead(it: routes.LocatedRoute, action: nodes.Action) -> nodes.Route:
+    return nodes.Route(it.route.match, action, it.route.origin, policies=_UNGUARDED)

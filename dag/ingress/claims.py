@@ -12,7 +12,7 @@ from crds.meta import NamespacedName
 from crds.records import dataclass, replace
 from dag import nodes, redirects
 from dag.engine.view import Index, View, query
-from dag.ingress import annotations, rules, tls
+from dag.ingress import annotations, backends, rules, tls
 from dag.ingress.ingresshosts import HOSTS, IngressHost
 from dag.problems import Problem
 from dag.problems import ingress as problems
@@ -68,11 +68,21 @@ def _claim(
     tls = termination.tls if termination is not None else None
     return nodes.Claim(
         plain=tuple(_on_plain_http(view, winners.values())),
-        secure=routes if tls is not None else (),
+        secure=_behind_tls(routes, termination),
         tls=tls,
         origins=(termination.place.subject,) if termination is not None else (),
         asks_for_tls=termination is not None,
     )
+
+
+def _behind_tls(
+    routes: tuple[nodes.Route, ...], termination: tls.Termination | None
+) -> tuple[nodes.Route, ...]:
+    """The routes over TLS. Where another API terminates TLS that an Ingress asks for in vain, none
+    of its routes takes what is meant for the Ingress."""
+    if termination is None or termination.tls is not None:
+        return routes if termination is not None else ()
+    return tuple(replace(it, action=backends.NOWHERE) for it in routes)
 
 
 def _on_plain_http(view: View, entries: Iterable[MergedRoute]) -> Iterator[nodes.Route]:

@@ -251,6 +251,37 @@ def test_a_host_is_marked_behind_tls_while_its_certificate_is_missing() -> None:
     assert not it.answer(hosts.unserved_hosts, "app.example.com")
 
 
+_ASKED = "  tls: [{hosts: [app.example.com], secretName: SECRET}]\n"
+
+
+@pytest.mark.parametrize(
+    ("objects", "expected"),
+    [
+        (
+            proxy("/admin", more=", tls: {secretName: gone}")
+            + ingress("/") + _ASKED.replace("SECRET", "cert"),
+            ["/admin -> 503", "/ -> default/ingress:80"],
+        ),
+        (
+            proxy("/", more=", tls: {secretName: cert}")
+            + ingress("/admin") + _ASKED.replace("SECRET", "gone"),
+            ["/admin/... -> 503", "/ -> default/proxy:80"],
+        ),
+        (
+            proxy("/", more=", tls: {secretName: cert}") + ingress("/admin"),
+            ["/ -> default/proxy:80"],
+        ),
+    ],
+)  # fmt: skip
+def test_no_other_api_takes_over_tls_what_is_meant_for_one_that_asks_for_it_in_vain(
+    objects: str, expected: list[str]
+) -> None:
+    it = world.world(SERVICES + pairs.secret("cert") + objects)
+    assert world.secure(it, "app.example.com") == expected
+    world.delete(it, "Secret", "cert")
+    assert not world.secure(it, "app.example.com")
+
+
 _CERTIFIED, _LACKING = ", tls: {secretName: there}", ", tls: {secretName: cert}"
 
 
