@@ -86,7 +86,8 @@ class DownstreamValidation:
     none."""
     crl_secret: NonEmpty | None = None
     """The Secret with the certificate revocation lists in its key `crl.pem`, named like `caSecret`.
-    Revoked certificates are rejected."""
+    Revoked certificates are rejected. With `skipClientCertValidation` it has no effect, and a
+    warning says so."""
     crl_only_verify_leaf_cert: Flag = False
     """If true, only the client's own certificate is looked up in the revocation lists. By default
     the whole chain is, and every CA needs a list."""

@@ -12,13 +12,13 @@ from dag import entrypoints, nodes
 from dag.engine.view import View
 from dag.problems import Problem, Refused
 from dag.problems import httpproxy as problems
-from dag.problems.places import Place
+from dag.problems.places import Findings, Place
 from dag.references import delegation, trust
 
 
 def validation(
     view: View, place: Place, written: crd.DownstreamValidation | None
-) -> nodes.ClientValidation | None:
+) -> Findings[nodes.ClientValidation | None]:
     """What clients have to show; Refused if that cannot be checked."""
     if written is None:
         return None
@@ -26,6 +26,9 @@ def validation(
     if written.ca_secret is None and not skips:
         text = "needs caSecret, or skipClientCertValidation"
         raise Refused(problems.client_validation_not_valid(place, text))
+    if skips and written.crl_secret:
+        text = "has no effect: with skipClientCertValidation, revoked certificates are accepted"
+        yield problems.not_enforced(place.at("crlSecret"), text)
     return nodes.ClientValidation(
         trust=_trust(view, place, written),
         is_optional=written.optional_client_certificate,

@@ -38,7 +38,8 @@ def termination(view: View, place: Place, root: HTTPProxy) -> Findings[nodes.Tls
         )
         limits = _within(view, place, minimum or "1.2", maximum or "1.3")
         secret = _secret(view, place.at("secretName"), tls.secret_name)
-        asked = clients.validation(view, place.at("clientValidation"), tls.client_validation)
+        at = place.at("clientValidation")
+        asked = yield from clients.validation(view, at, tls.client_validation)
         return nodes.Tls(secret, *limits, clients=asked)
     except Refused as refused:
         if refused.problem.closes:

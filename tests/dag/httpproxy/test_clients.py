@@ -84,6 +84,18 @@ def test_while_nobody_can_tell_nobody_gets_in(validation: str, expected: str) ->
     assert told.startswith(expected)
 
 
+@pytest.mark.parametrize("authority", ["", ", caSecret: ca"])
+def test_that_nobody_looks_into_a_revocation_list_is_told(authority: str) -> None:
+    asked_for = f"skipClientCertValidation: true, crlSecret: crl{authority}"
+    engine = world(GIVEN + pairs.revocations("crl") + host(asked_for))
+    (told,) = messages(engine, "HTTPProxy", "root")
+    assert told.split(": ")[:3] == [
+        "?SpecError/IgnoredField",
+        "spec.virtualhost.tls.clientValidation.crlSecret",
+        "has no effect",
+    ]
+
+
 def test_an_authority_that_comes_opens_the_host() -> None:
     engine = world(services("s1") + pairs.secret("cert") + host("caSecret: ca"))
     assert asked(engine) is None

@@ -40,6 +40,10 @@ VALIDATIONS: dict[str, tuple[nodes.ClientValidation, set[str]]] = {
         nodes.ClientValidation(CLIENTS, accepts_untrusted=True),
         {"good", "revoked", "other"},
     ),
+    "unrevoking": (
+        nodes.ClientValidation(REVOKING, accepts_untrusted=True, only_leaf_revocations=True),
+        {"good", "revoked", "other"},
+    ),
     "lenient": (
         nodes.ClientValidation(CLIENTS, is_optional=True, accepts_untrusted=True),
         {"none", "good", "revoked", "other"},
