@@ -41,8 +41,14 @@ def has_hosts(view: View, protocol: nodes.Protocol) -> bool:
 
 def asking(view: View, host: str) -> nodes.Claim | None:
     """What asks for TLS for a host, whether it can be served or not; HTTPProxy first."""
-    claims = (view.ask(it, host) for it in (httpproxy_claims.claim, ingress_claims.claim))
-    return next((it for it in claims if it is not None and it.asks_for_tls), None)
+    return next((it for it in claims_of(view, host) if it.asks_for_tls), None)
+
+
+def claims_of(view: View, host: str) -> Iterator[nodes.Claim]:
+    """What HTTPProxy and Ingress want for a host, in the order of precedence."""
+    for asked in (httpproxy_claims.claim, ingress_claims.claim):
+        if (found := view.ask(asked, host)) is not None:
+            yield found
 
 
 def _asking(host: str, found: nodes.Claim) -> Iterator[tuple[str, None]]:

@@ -6,14 +6,14 @@ Routes of the Gateway API are ordered by their own host names first; routes of t
 after each of these whose match is at least as specific. This module alone knows all three.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import NamedTuple
 
 from crds.meta import ObjectRef
 from crds.records import replace
 from dag import defaults, entrypoints, listeners, nodes, ordering, preflights
-from dag.classicclaims import ASKING, FALLBACKS, WILDCARDS, asking, for_one_label
+from dag.classicclaims import ASKING, FALLBACKS, WILDCARDS, asking, claims_of, for_one_label
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.fleetnames import DEFAULT_FLEET
@@ -83,11 +83,10 @@ def _wanted_hosts(view: View, key: nodes.HostKey) -> Iterator[nodes.SecureHost]:
         yield found
     if not _is_at(key, view.ask(listeners.secure_listener, ())):
         return
-    for claim in (httpproxy_claims.claim, ingress_claims.claim):
-        wanted = view.ask(claim, key.host)
-        if wanted is not None and wanted.host is not None:
+    for wanted in claims_of(view, key.host):
+        if wanted.host is not None:
             yield _with_guarded_stream(view, key, wanted.host)
-        elif wanted is not None and wanted.tls is not None:
+        elif wanted.tls is not None:
             yield nodes.SecureHost(wanted.tls, wanted.origins)
 
 
@@ -208,7 +207,7 @@ def shadowed_routes(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Rout
     """
     first: dict[nodes.Match, nodes.Route] = {}
     for route in _wanted(view, key).every:
-        if (winner := first.get(route.match) or _covering(route, first)) is not None:
+        if (winner := first.get(route.match) or ordering.covering(route, first)) is not None:
             yield route, winner
         else:
             first[route.match] = route
@@ -218,31 +217,12 @@ def _in_order(wanted: _Wanted) -> tuple[nodes.Route, ...]:
     """The routes without those that get no request; routes for gRPC calls alone come first."""
     if len(every := tuple(wanted.every)) < 2:
         return every
-    kept = {id(it) for it in _not_shadowed(every)}
+    kept = {id(it) for it in ordering.not_shadowed(every)}
     groups = [[it for it in group if id(it) in kept] for group in wanted.groups]
     calls = (grpcmatches.in_order(it for it in group if it.match.is_grpc) for group in groups)
     others = ([it for it in group if not it.match.is_grpc] for group in groups)
     classic = [it for it in wanted.classic if id(it) in kept]
     return (*chain.from_iterable(calls), *ordering.in_order(others, classic))
-
-
-def _not_shadowed(wanted: Iterable[nodes.Route]) -> Iterable[nodes.Route]:
-    """The routes to which earlier ones leave some requests.
-
-    A string prefix of one API covers the same prefix in path segments of the next.
-    """
-    first: dict[nodes.Match, nodes.Route] = {}
-    for route in wanted:
-        if _covering(route, first) is None:
-            first.setdefault(route.match, route)
-    return first.values()
-
-
-def _covering(route: nodes.Route, first: Mapping[nodes.Match, nodes.Route]) -> nodes.Route | None:
-    if not isinstance(route.match.path, nodes.Segments):
-        return None
-    wider = first.get(replace(route.match, path=nodes.Prefix(route.match.path.path)))
-    return wider if wider is not None and wider.origin.kind != route.origin.kind else None
 
 
 def _closed(route: nodes.Route) -> nodes.Route:
@@ -292,11 +272,7 @@ def guarded(view: View, host: nodes.VirtualHost, claim: nodes.Claim | None) -> n
 @query
 def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     """The listeners of a host of Ingress and HTTPProxy: plain HTTP, TLS, both or none."""
-    claims = [
-        claim
-        for asked in (httpproxy_claims.claim, ingress_claims.claim)
-        if (claim := view.ask(asked, host)) is not None
-    ]
+    claims = tuple(claims_of(view, host))
     plain = view.ask(listeners.plain_listener, ())
     secure = view.ask(listeners.secure_listener, ())
     found: list[nodes.HostKey] = []
@@ -328,10 +304,8 @@ def _classic_routes(view: View, key: nodes.HostKey) -> Iterator[nodes.Route]:
     if not _is_classic(view, key):
         return
     is_secure = _is_at(key, view.ask(listeners.secure_listener, ()))
-    for asked in (httpproxy_claims.claim, ingress_claims.claim):
-        claim = view.ask(asked, key.host)
-        if claim is not None:
-            yield from claim.secure if is_secure else claim.plain
+    for claim in claims_of(view, key.host):
+        yield from claim.secure if is_secure else claim.plain
 
 
 def _is_classic(view: View, key: nodes.HostKey) -> bool:

@@ -8,9 +8,10 @@ precedence. The Gateway API orders by the host names of routes before their matc
 groups.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
+from crds.records import replace
 from dag import nodes
 
 
@@ -28,6 +29,27 @@ def in_order(
     places = [*accumulate(map(_rank, reversed(first)), min)][::-1]
     placed = [*zip(places, first, strict=True), *((_rank(it), it) for it in others)]
     return tuple(it for _, it in sorted(placed, key=_place))
+
+
+def not_shadowed(wanted: Iterable[nodes.Route]) -> Iterable[nodes.Route]:
+    """The routes to which earlier ones leave some requests.
+
+    A string prefix of one API covers the same prefix in path segments of the next.
+    """
+    first: dict[nodes.Match, nodes.Route] = {}
+    for route in wanted:
+        if covering(route, first) is None:
+            first.setdefault(route.match, route)
+    return first.values()
+
+
+def covering(route: nodes.Route, first: Mapping[nodes.Match, nodes.Route]) -> nodes.Route | None:
+    """The earlier route of another API that takes all requests of this one; None if there is
+    none."""
+    if not isinstance(route.match.path, nodes.Segments):
+        return None
+    wider = first.get(replace(route.match, path=nodes.Prefix(route.match.path.path)))
+    return wider if wider is not None and wider.origin.kind != route.origin.kind else None
 
 
 def tier(route: nodes.Route) -> tuple[int, int, bool]:
