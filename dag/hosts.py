@@ -42,7 +42,7 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     elif _is_closed(view, claim):
         routes = tuple(map(_closed, routes))
     elif claim is not None:
-        routes = tuple(_asked(view, it, claim) for it in routes)
+        routes = tuple(_held(view, it, claim) for it in routes)
     if hostnames.is_wildcard(key.host):
         routes = tuple(for_one_label(it, key.host) for it in routes)
     pages = claim.policies.cors if claim is not None and claim.policies is not None else None
@@ -230,11 +230,18 @@ def _closed(route: nodes.Route) -> nodes.Route:
     return route if isinstance(route.action, nodes.Redirect) else replace(route, action=CLOSED)
 
 
-def _asked(view: View, route: nodes.Route, claim: nodes.Claim) -> nodes.Route:
-    """The route with its authorization. An HTTPProxy decides over its own routes. For those of the
-    other APIs, the service of the configuration is asked, if it is for every host."""
+def _held(view: View, route: nodes.Route, claim: nodes.Claim) -> nodes.Route:
+    """The route with the guards of its host. An HTTPProxy decides over its own routes."""
     if route.origin.kind == "HTTPProxy":
         return route
+    if claim.lacks_tokens and (route.policies is None or route.policies.jwt is None):
+        return _closed(route)
+    return _asked(view, route, claim)
+
+
+def _asked(view: View, route: nodes.Route, claim: nodes.Claim) -> nodes.Route:
+    """The route of another API than HTTPProxy with its authorization: the service of the
+    configuration is asked, if it is for every host."""
     if claim.is_exempt and view.ask(defaults.unauthorized, ()):
         return _closed(route)
     default = view.ask(defaults.authority, ())

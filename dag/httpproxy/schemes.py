@@ -98,6 +98,7 @@ def _claim(
         origins=(place.subject,),
         is_closed=host.is_closed,
         is_exempt=host.is_exempt,
+        lacks_tokens=host.providers.lack(None),
         host=secure_host if secure_host is not None and secure_host.stream is not None else None,
         policies=host.policies,
         jwt_providers=guards.named_providers(host.providers, policies),

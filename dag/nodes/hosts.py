@@ -231,6 +231,9 @@ class Claim:
     is_exempt: bool = False
     """The authorization service of the configuration is not asked about routes of HTTPProxy: the
     host opts out, or names one of its own."""
+    lacks_tokens: bool = False
+    """The host requires tokens that cannot be verified: routes that do not say otherwise are
+    closed. Those of HTTPProxy are already."""
     host: SecureHost | None = None
     """How TLS connections are handled where `tls` cannot say it: streams, passthrough."""
     policies: Policies | None = None

@@ -43,6 +43,15 @@ spec: {gatewayClassName: contour, listeners: [{name: http, port: 80, protocol: H
 """
 
 
+KEYS = """
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: keys}
+stringData: {jwks: '{"keys": [{"kty": "oct", "k": "c2VjcmV0", "alg": "HS256", "kid": "a"}]}'}
+"""
+
+
 def ingress(path: str, host: str = "app.example.com") -> str:
     backend = "backend: {service: {name: ingress, port: {number: 80}}}"
     return f"""
@@ -165,6 +174,22 @@ def test_a_guard_that_is_not_served_closes_the_host_for_every_api() -> None:
     assert found is not None
     assert {it.origin.kind for it in found.routes} == {"Ingress", "HTTPProxy", "HTTPRoute"}
     assert {it.action for it in found.routes} == {nodes.Respond(503)}
+
+
+def test_a_default_provider_that_cannot_be_served_closes_the_routes_of_every_api() -> None:
+    provider = "{name: p, default: true, localJWKS: {secretName: keys, key: jwks}}"
+    it = world.world(
+        SERVICES + ingress("/") + GATEWAY + route("/gateway")
+        + proxy("/proxy", more=f", jwtProviders: [{provider}]")
+    )  # fmt: skip
+    closed = ["/gateway/... -> 503", "/proxy -> 503", "/ -> 503"]
+    assert world.routes(it, "app.example.com") == closed
+    world.apply(it, KEYS)
+    assert world.routes(it, "app.example.com") == [
+        "/gateway/... -> default/gateway:80",
+        "/proxy -> default/proxy:80",
+        "/ -> default/ingress:80",
+    ]
 
 
 @pytest.mark.parametrize(
