@@ -50,7 +50,7 @@ def merged(view: View, host: str) -> MergedHost | None:
         return None
     asked = [it.termination for it in shares if it.termination is not None]
     termination = next((it for it in asked if it.tls is not None), next(iter(asked), None))
-    lost = (*_lost_paths(entries, winners), *_lost_secrets(shares, termination))
+    lost = (*_lost_paths(entries, winners), *_lost_tls(shares, termination))
     return MergedHost(_claim(view, winners, termination), lost)
 
 
@@ -103,15 +103,20 @@ def _lost_paths(
             yield problems.duplicate_path(written.place, written.host, winner.place.subject)
 
 
-def _lost_secrets(
+def _lost_tls(
     shares: Iterable[IngressHost], termination: tls.Termination | None
 ) -> Iterator[Problem]:
     if termination is None or termination.tls is None:
         return
-    owner, secret = termination.place.subject, termination.tls.secret
+    owner, served = termination.place.subject, termination.tls
     for it in (share.termination for share in shares):
-        if it is not None and it.tls is not None and it.tls.secret != secret:
-            yield problems.other_secret(it.place, it.host, secret, owner)
+        if it is None or it.tls is None or it.tls == served:
+            continue
+        if it.tls.secret != served.secret:
+            yield problems.other_secret(it.place, it.host, served.secret, owner)
+        else:
+            versions = f"{served.minimum} to {served.maximum}"
+            yield problems.other_versions(it.place, it.host, versions, owner)
 
 
 def _told(_: str, found: MergedHost) -> Iterator[tuple[NamespacedName, Problem]]:

@@ -86,3 +86,9 @@ def other_secret(place: Place, host: str, secret: NamespacedName, owner: ObjectR
     """A host that is served with the Secret of another Ingress."""
     text = f"host {host} is served with Secret {secret} of {owner}, which takes precedence"
     return place.error(ErrorType.TLSError, Own.DuplicateHost, text)
+
+
+def other_versions(place: Place, host: str, versions: str, owner: ObjectRef) -> Problem:
+    """A host that is served with the TLS versions of another Ingress."""
+    text = f"host {host} is served over TLS {versions} as {owner} says, which takes precedence"
+    return place.warning(ErrorType.SpecError, Contour.IgnoredField, text)

@@ -108,6 +108,22 @@ def test_tls_of_a_host_serves_the_routes_of_all_and_the_oldest_secret_wins() -> 
     assert problems(engine, "Ingress", "old") == []
 
 
+def test_the_versions_of_the_oldest_win_and_that_is_told() -> None:
+    newest = "projectcontour.io/tls-minimum-protocol-version: '1.3'"
+    other = f"rules: [{rule('a.com', path('/x', 's2'))}]"
+    engine = world(
+        SERVICES
+        + pairs.secret("cert")
+        + ingress("old", f"{RULES}, {TLS}", created=OLD)
+        + ingress("young", f"{other}, {TLS}", annotations=newest, created=YOUNG)
+    )
+    assert tls(engine, "a.com") == "default/cert 1.2-1.3"
+    assert messages(engine, "Ingress", "young") == [
+        "?SpecError/IgnoredField: spec.tls[0]: host a.com is served over TLS 1.2 to 1.3 as "
+        "Ingress default/old says, which takes precedence"
+    ]
+
+
 def test_httpproxy_wins_over_ingress_on_the_same_requests_and_the_rest_is_merged() -> None:
     engine = world(
         SERVICES
