@@ -28,15 +28,16 @@ from dag.values import hostnames
 def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     """What happens to requests for a host.
 
-    The host of a Gateway's listener exists even without routes: a wider one must not answer for it.
-    The host `*` does not need that on plain HTTP, unless its listener has filters.
+    The host of a Gateway's listener exists even without routes, and so does that of an HTTPProxy or
+    Ingress of whose routes none can be served: a wider one must not answer for it. The host `*`
+    does not need that on plain HTTP, unless its listener has filters.
     """
-    wanted = _wanted(view, key)
+    wanted, claim = _wanted(view, key), _claim(view, key)
     names = gateway_hosts.server_names(view, key)
     is_open = key.host == hostnames.EVERY and names is None and not _is_filtered(view, key)
-    if not any(wanted.every) and (is_open or not view.count(servedlisteners.HOSTS, key)):
+    if not any(wanted.every) and (is_open or not _is_kept(view, key)):
         return None
-    routes, claim = _in_order(wanted), _claim(view, key)
+    routes = _in_order(wanted)
     if routes and servedlisteners.is_closed(view, key):
         routes = (nodes.Route(nodes.Match(), CLOSED, routes[0].origin),)
     elif _is_closed(view, claim):
@@ -47,11 +48,20 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
         routes = tuple(for_one_label(it, key.host) for it in routes)
     pages = claim.policies.cors if claim is not None and claim.policies is not None else None
     routes = (*preflights.added(routes, pages), *gateway_hosts.rest(view, key, routes))
-    origins = _origins(it.origin for it in routes)
+    origins = _origins(it.origin for it in routes) or (claim.origins if claim is not None else ())
     found = nodes.VirtualHost(key.host, routes, origins, server_names=names)
     if claim is not None and claim.is_fallback:
         found = replace(found, is_fallback=_takes_unnamed(view, key))
     return guarded(view, found, claim)
+
+
+def _is_kept(view: View, key: nodes.HostKey) -> bool:
+    """Whether a host exists even without routes."""
+    if view.count(servedlisteners.HOSTS, key):
+        return True
+    is_secure = _is_at(key, view.ask(listeners.secure_listener, ()))
+    claims = claims_of(view, key.host) if _is_classic(view, key) else ()
+    return any(it.is_bare and (it.tls is not None or not is_secure) for it in claims)
 
 
 def _takes_unnamed(view: View, key: nodes.HostKey) -> bool:
@@ -283,10 +293,11 @@ def classic_hosts(view: View, host: str) -> tuple[nodes.HostKey, ...]:
     plain = view.ask(listeners.plain_listener, ())
     secure = view.ask(listeners.secure_listener, ())
     found: list[nodes.HostKey] = []
-    if plain is not None and any(it.plain for it in claims):
+    if plain is not None and any(it.plain or it.is_bare for it in claims):
         found.append(nodes.HostKey(DEFAULT_FLEET, plain.name, host))
     is_fallback = host == hostnames.EVERY and view.count(FALLBACKS, host) > 0
-    if secure and (is_fallback or any((it.tls and it.secure) or it.host for it in claims)):
+    wants_tls = any((it.tls and (it.secure or it.is_bare)) or it.host for it in claims)
+    if secure and (is_fallback or wants_tls):
         found.append(nodes.HostKey(DEFAULT_FLEET, secure.name, host))
     return tuple(found)
 

@@ -27,6 +27,14 @@ def claim(
     view: View, root: HTTPProxy, host: guards.HostGuards, written: tuple[routes.LocatedRoute, ...]
 ) -> Iterator[nodes.Claim | IncludedProxy | Problem]:
     """The claim of a root for its host, and what it includes."""
+    is_bare = not written and bool(root.spec.routes or root.spec.includes)
+    for it in _claimed(view, root, host, written):
+        yield replace(it, is_bare=is_bare) if isinstance(it, nodes.Claim) else it
+
+
+def _claimed(
+    view: View, root: HTTPProxy, host: guards.HostGuards, written: tuple[routes.LocatedRoute, ...]
+) -> Iterator[nodes.Claim | IncludedProxy | Problem]:
     wanted = root.spec.virtualhost
     if wanted is None or wanted.tls is None:
         yield from _on_plain_http_alone(view, root, host, written)

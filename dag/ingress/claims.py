@@ -41,13 +41,13 @@ def claim(view: View, host: str) -> nodes.Claim | None:
 def merged(view: View, host: str) -> MergedHost | None:
     """The merged claim of a host, with problems of losers; None if no Ingress names it."""
     shares = sorted(view.bucket(HOSTS, host), key=lambda it: it.seniority)
+    if not shares:
+        return None
     entries = [MergedRoute(it, share.plain) for share in shares for it in share.routes]
     entries.sort(key=lambda it: it.written.is_default)
     winners: dict[nodes.Match, MergedRoute] = {}
     for entry in entries:
         winners.setdefault(entry.written.route.match, entry)
-    if not winners:
-        return None
     asked = [it.termination for it in shares if it.termination is not None]
     termination = next((it for it in asked if it.tls is not None), next(iter(asked), None))
     lost = (*_lost_paths(entries, winners), *_lost_tls(shares, termination))
@@ -71,6 +71,7 @@ def _claim(
         secure=_behind_tls(routes, termination),
         tls=tls,
         origins=(termination.place.subject,) if termination is not None else (),
+        is_bare=not winners,
         asks_for_tls=termination is not None,
     )
 

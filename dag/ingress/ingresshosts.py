@@ -72,8 +72,9 @@ def _by_host(
             known = terminations.setdefault(it.host, it)
             if known.tls is None and it.tls is not None:
                 terminations[it.host] = it
-    for host, written in routes.items():
-        yield host, IngressHost(senior, tuple(written), plain, terminations.get(host))
+    for host in dict.fromkeys((*routes, *rules.hosts(ingress))):
+        written = tuple(routes.get(host, ()))
+        yield host, IngressHost(senior, written, plain, terminations.get(host))
 
 
 def _missing_listeners(view: View, ingress: crd.Ingress) -> Iterator[Problem]:

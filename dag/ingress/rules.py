@@ -39,6 +39,11 @@ class RequestedRoute(NamedTuple):
     is_default: bool = False
 
 
+def hosts(ingress: crd.Ingress) -> Iterator[str]:
+    """The hosts of rules that ask for routes, whether these can be served or not."""
+    return (it.host for it in _wishes(ingress) if not it.is_default)
+
+
 def routes(view: View, ingress: crd.Ingress) -> Iterator[HostRoute | Problem]:
     """Every route of an Ingress."""
     forwarding = yield from annotations.forwarding(ingress)

@@ -239,5 +239,7 @@ class Claim:
     policies: Policies | None = None
     jwt_providers: tuple[JwtProvider, ...] = ()
     is_fallback: bool = False
+    is_bare: bool = False
+    """Its author writes routes, and none of them can be served: the host exists without."""
     asks_for_tls: bool = False
     """Its author wants TLS, whether it can be served or not."""

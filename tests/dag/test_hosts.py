@@ -276,6 +276,7 @@ def test_a_host_is_marked_behind_tls_while_its_certificate_is_missing() -> None:
     assert not it.answer(hosts.unserved_hosts, "app.example.com")
 
 
+_CERTIFIED, _LACKING = ", tls: {secretName: there}", ", tls: {secretName: cert}"
 _ASKED = "  tls: [{hosts: [app.example.com], secretName: SECRET}]\n"
 
 
@@ -307,7 +308,40 @@ def test_no_other_api_takes_over_tls_what_is_meant_for_one_that_asks_for_it_in_v
     assert not world.secure(it, "app.example.com")
 
 
-_CERTIFIED, _LACKING = ", tls: {secretName: there}", ", tls: {secretName: cert}"
+_BARE_PROXY = """
+---
+apiVersion: projectcontour.io/v1
+kind: HTTPProxy
+metadata: {name: app}
+spec: {virtualhost: {fqdn: app.example.com}, WRITTEN}
+"""
+_NO_PATH = "routes: [{conditions: [{prefix: x}], services: [{name: proxy, port: 80}]}]"
+_NO_EXPRESSION = ingress("/(?!x).*").replace("Prefix", "ImplementationSpecific")
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        _BARE_PROXY.replace("WRITTEN", "includes: [{name: gone}]"),
+        _BARE_PROXY.replace("WRITTEN", _NO_PATH),
+        _NO_EXPRESSION,
+    ],
+)
+@pytest.mark.parametrize("has_tls", [False, True])
+def test_no_wider_host_takes_the_requests_of_one_without_a_good_route(
+    has_tls: bool, written: str
+) -> None:
+    if has_tls:
+        written = written.replace("fqdn: app.example.com", "fqdn: app.example.com" + _CERTIFIED)
+        written += _ASKED.replace("SECRET", "there") if "Ingress" in written else ""
+    it = world.world(SERVICES + pairs.secret("there") + written)
+    placed = it.answer(hosts.classic_hosts, "app.example.com")
+    assert placed is not None
+    assert len(placed) == 1 + has_tls
+    for key in placed:
+        found = it.answer(hosts.virtual_host, key)
+        assert found is not None
+        assert found.routes == ()
 
 
 def _named(name: str, text: str) -> str:
