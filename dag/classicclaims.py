@@ -95,6 +95,15 @@ def for_one_label(route: nodes.Route, host: str) -> nodes.Route:
     return replace(route, match=replace(route.match, headers=headers))
 
 
+def without_upgrades(route: nodes.Route, claim: nodes.Claim) -> nodes.Route:
+    """The route of another API, which takes no WebSockets where an HTTPProxy limits the requests of
+    its host: Envoy would read such a request to its end, and never forward it."""
+    is_limited = claim.policies is not None and claim.policies.body_limit
+    if not is_limited or not isinstance(route.action, nodes.Forward) or not route.action.websockets:
+        return route
+    return replace(route, action=replace(route.action, websockets=False))
+
+
 _ONE_LABEL = frozenset({"Ingress", "HTTPProxy"})
 
 INDEXES = (FALLBACKS, PROXIED, INGRESSED, *ASKING, *WILDCARDS)

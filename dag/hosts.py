@@ -13,7 +13,15 @@ from typing import NamedTuple
 from crds.meta import ObjectRef
 from crds.records import replace
 from dag import defaults, entrypoints, listeners, nodes, ordering, preflights
-from dag.classicclaims import ASKING, FALLBACKS, WILDCARDS, asking, claims_of, for_one_label
+from dag.classicclaims import (
+    ASKING,
+    FALLBACKS,
+    WILDCARDS,
+    asking,
+    claims_of,
+    for_one_label,
+    without_upgrades,
+)
 from dag.configuration import settings
 from dag.engine.view import Index, Kept, View, query
 from dag.fleetnames import DEFAULT_FLEET
@@ -246,7 +254,7 @@ def _held(view: View, route: nodes.Route, claim: nodes.Claim) -> nodes.Route:
         return route
     if claim.lacks_tokens and (route.policies is None or route.policies.jwt is None):
         return _closed(route)
-    return _asked(view, route, claim)
+    return _asked(view, without_upgrades(route, claim), claim)
 
 
 def _asked(view: View, route: nodes.Route, claim: nodes.Claim) -> nodes.Route:

@@ -164,6 +164,20 @@ def test_routes_that_match_different_requests_all_serve() -> None:
     ]
 
 
+@pytest.mark.parametrize("limit", ["", ", maxRequestBytes: 1000"])
+def test_an_ingress_takes_no_websockets_where_an_httpproxy_limits_requests(limit: str) -> None:
+    """Envoy reads a request that is limited to its end, and that of a WebSocket has none."""
+    sockets = "annotations: {projectcontour.io/websocket-routes: /ws}"
+    other = ingress("/ws").replace("{name: app}", f"{{name: app, {sockets}}}", 1)
+    it = world.world(SERVICES + other + proxy("/proxy", more=limit))
+    key = nodes.HostKey("contour", "ingress_http", "app.example.com")
+    found = it.answer(hosts.virtual_host, key)
+    assert found is not None
+    (action,) = (it.action for it in found.routes if it.origin.kind == "Ingress")
+    assert isinstance(action, nodes.Forward)
+    assert action.websockets is not bool(limit)
+
+
 def test_a_guard_that_is_not_served_closes_the_host_for_every_api() -> None:
     guard = ", ipDenyPolicy: [{source: Peer, cidr: 10.0.0.0/8}, {source: Peer, cidr: x}]"
     engine = world.world(
