@@ -9,15 +9,14 @@ with thousands of routes is never walked. Elsewhere: which listener owns a host 
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from crds.gateway.gateway import Gateway
 from crds.gateway.references import GROUP, ParentReference
 from crds.meta import NamespacedName, ObjectRef
 from crds.records import dataclass
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
-from dag.gateway import listenersets, listenerspecs, namespaces, routes, selection
+from dag.gateway import listenersets, listenerspecs, namespaces, routeparents, routes, selection
 from dag.gateway.listenerspecs import ListenerSpec, Section
 from dag.problems import Problem
 from dag.problems import gateway as problems
@@ -107,23 +106,10 @@ def attachment(view: View, ref: ObjectRef) -> Attachment | None:
     if route is None:
         return None
     hosts: tuple[str, ...] = getattr(route.spec, "hostnames", ())
-    wanted = (*route.spec.parent_refs, *_defaults(view, route.spec, ref.namespace))
+    wanted = routeparents.of(view, route.spec, ref.namespace)
     parents = tuple(_parents(view, ref, wanted, hosts))
     ranked = RankedRoute(senior(route.metadata), ref.kind)
     return Attachment(ranked, parents, hosts) if parents else None
-
-
-def _defaults(view: View, spec: Any, own: str) -> Iterator[ParentReference]:
-    """The default Gateways of a route that it does not name itself (GEP-3793)."""
-    if spec.use_default_gateways != "All":
-        return
-    named = {
-        NamespacedName(it.namespace or own, it.name)
-        for it in spec.parent_refs
-        if (it.group, it.kind) == (GROUP, "Gateway")
-    }
-    for gateway in sorted(view.bucket(DEFAULTS, "All") - named):
-        yield ParentReference(name=gateway.name, namespace=gateway.namespace)
 
 
 def _parents(
@@ -224,16 +210,10 @@ def _by_section(_: ObjectRef, found: Attachment) -> Iterator[tuple[Section, Obje
     return ((section, found.route.ref) for parent in found.parents for section in parent.sections)
 
 
-def _scope(key: NamespacedName, found: Gateway) -> Iterator[tuple[str, NamespacedName]]:
-    if found.spec.default_scope is not None:
-        yield found.spec.default_scope, key
-
-
-DEFAULTS: Index[str, NamespacedName] = Index("default Gateways", tables.GATEWAYS, _scope)
 ATTACHED: Index[AttachmentPoint, Candidate] = Index(
     "routes attached to a host", attachment, _by_point
 )
 COUNTED: Index[Section, ObjectRef] = Index("routes attached to a listener", attachment, _by_section)
 
-INDEXES = (DEFAULTS, ATTACHED, COUNTED)
+INDEXES = (ATTACHED, COUNTED)
 KEPT = routes.kept(attachment)

@@ -13,6 +13,7 @@ from crds.gateway.references import GROUP, ParentReference
 from crds.meta import NamespacedName, ObjectRef
 from dag import tables
 from dag.engine.view import Index, Query, View, query
+from dag.gateway import routeparents
 from dag.gateway.envoypolicies import policyparents, policytargets
 from dag.gateway.envoypolicies.policyparents import HOLDERS
 from dag.gateway.envoypolicies.policytargets import Policy, PolicyKind
@@ -64,7 +65,7 @@ class Overrides:
             holding = {it: policytargets.winner(claims, it) for it in ("", *parts)}
             scopes = {(Scope(ref, is_part=True), holding[it]) for it in parts}
             if ref.kind not in HOLDERS:
-                at = [*_asked(ref, found.spec.parent_refs)]
+                at = [*_asked(ref, routeparents.of(view, found.spec, ref.namespace))]
                 mine = [it for it in holding.values() if it is not None]
                 scopes |= {
                     (scope._replace(is_merged=self.is_merging(view, it)), it)
@@ -101,7 +102,7 @@ class Overrides:
 
 
 def _asked(ref: ObjectRef, parents: Iterable[ParentReference]) -> Iterator[Scope]:
-    """The parents that a route names."""
+    """The parents of a route."""
     for it in parents:
         holder = ObjectRef(it.kind, it.namespace or ref.namespace, it.name)
         yield Scope(holder, it.section_name or "")

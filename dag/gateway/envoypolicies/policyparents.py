@@ -1,13 +1,13 @@
 """What targets of policies belong to: their Gateways, and the listeners and exported Services that
-routes name as parents. Whether these accept a route is not looked at."""
+are the parents of routes. Whether these accept a route is not looked at."""
 
 from collections.abc import Iterator
 
-from crds.gateway.references import GROUP, ParentReference
+from crds.gateway.references import GROUP
 from crds.meta import NamespacedName, ObjectRef
 from dag import exports, tables
 from dag.engine.view import View, query
-from dag.gateway import listenersets, selection
+from dag.gateway import listenersets, routeparents, selection
 
 HOLDERS = ("Gateway", "ListenerSet")
 CALLED = "GRPCRoute"
@@ -16,7 +16,7 @@ CALLED = "GRPCRoute"
 
 @query
 def gateways(view: View, ref: ObjectRef) -> tuple[NamespacedName, ...]:
-    """The Gateways of ours that a target is, belongs to or names as its parents; sorted."""
+    """The Gateways of ours that a target is, belongs to or has as its parents; sorted."""
     if ref.kind in HOLDERS:
         named = [_served(view, ref)]
     else:
@@ -40,7 +40,7 @@ def has_section(view: View, ref: ObjectRef, section: str) -> bool:
 
 
 def listeners(view: View, route: ObjectRef) -> Iterator[tuple[NamespacedName, ObjectRef, str]]:
-    """The Gateway, holder and name of each listener of ours that a route names as a parent."""
+    """The Gateway, holder and name of each listener of ours that a route has as a parent."""
     for holder, section in _parents(view, route):
         gateway = _served(view, holder)
         if gateway is not None:
@@ -63,8 +63,7 @@ def services(view: View, ref: ObjectRef) -> tuple[NamespacedName, ...]:
 
 def _parents(view: View, route: ObjectRef) -> Iterator[tuple[ObjectRef, str]]:
     found = view.read(tables.BY_KIND[route.kind], route.key)
-    written: tuple[ParentReference, ...] = found.spec.parent_refs if found is not None else ()
-    for it in written:
+    for it in routeparents.of(view, found.spec, route.namespace) if found is not None else ():
         if it.group == GROUP:
             holder = ObjectRef(it.kind, it.namespace or route.namespace, it.name)
             yield holder, it.section_name or ""

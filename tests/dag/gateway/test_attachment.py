@@ -3,6 +3,8 @@
 import pytest
 
 from dag import tables
+from dag.plan import STATUSES
+from dag.statuses import PolicyStatus
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     ALL,
@@ -17,7 +19,8 @@ from tests.dag.gateway.manifests import (
     service,
     with_field,
 )
-from tests.dag.world import apply, delete, routes, world
+from tests.dag.gateway.test_securitypolicies import policy
+from tests.dag.world import apply, delete, key, routes, world
 
 S1 = ["/ -> default/s1:80"]
 NOWHERE = "NoMatchingParent"
@@ -313,6 +316,18 @@ def test_a_route_may_ask_for_the_default_gateways_and_follows_them() -> None:
     apply(it, gateway("gw", rest="defaultScope: None"))
     assert status_text.route(it, "r") == []
     assert routes(it, "*") == []
+
+
+@pytest.mark.parametrize("kind", ["SecurityPolicy", "BackendTrafficPolicy", "EnvoyExtensionPolicy"])
+def test_a_policy_of_a_route_at_a_default_gateway_applies_and_is_told(kind: str) -> None:
+    asking = with_field(route("r", parents=""), "useDefaultGateways: All")
+    it = world(given() + asking + policy("p", "").replace("SecurityPolicy", kind))
+    assert it.answer(STATUSES[kind], key("p")) is None
+    apply(it, gateway("gw", rest="defaultScope: All"))
+    assert routes(it, "*") == S1
+    found = it.answer(STATUSES[kind], key("p"))
+    assert isinstance(found, PolicyStatus)
+    assert [each.ancestor.name for each in found.ancestors] == ["gw"]
 
 
 def test_a_default_gateway_takes_only_routes_that_ask_and_that_it_allows() -> None:
