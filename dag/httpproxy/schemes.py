@@ -68,7 +68,8 @@ def _behind_tls(
     instead = redirects.to_https(view) if secure is not None else UNSERVED
     plain = _on_plain_http(view, written, instead)
     if secure is None and not is_stream:
-        yield _claim(place, host, plain, tuple(_instead(it, UNSERVED) for it in written))
+        closed = tuple(_instead(it, UNSERVED) for it in written)
+        yield _claim(place, host, plain, closed, tls.unserved(place, root))
         return
     if secure is None or secure.stream is not None:
         yield _claim(place, host, plain, (), secure or tls.unserved(place, root))

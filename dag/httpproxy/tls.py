@@ -64,9 +64,12 @@ def secure_host(
 
 
 def unserved(place: Place, root: HTTPProxy) -> nodes.SecureHost | None:
-    """What closes the connections of a host whose `tcpproxy` cannot be served: no wider one may
-    take them. None for a host without one, of whose requests `dag.hosts` takes care."""
-    if root.spec.tcpproxy is None:
+    """What closes the connections of a host whose `tcpproxy` cannot be served, or whose clients
+    have to show certificates: no wider host and no Ingress may take them. None for other hosts, of
+    whose requests `dag.hosts` takes care."""
+    tls = root.spec.virtualhost.tls if root.spec.virtualhost is not None else None
+    is_checked = tls is not None and tls.client_validation is not None
+    if root.spec.tcpproxy is None and not is_checked:
         return None
     return nodes.SecureHost(None, (place.subject,), streamguards.CLOSED)
 

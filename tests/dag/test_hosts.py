@@ -434,9 +434,14 @@ def _secured(tls: str) -> str:
     [
         _wider("app.example.com", _LACKING),
         _wider("app.example.com", _PASSED_ON).replace("name: ingress", "name: missing"),
+        pairs.authority("ca")
+        + proxy("/", more=", tls: {secretName: cert, clientValidation: {caSecret: ca}}"),
     ],
+    ids=["its Secret", "its Service", "client certificates"],
 )
-def test_a_tcpproxy_that_cannot_be_served_leaves_its_connections_to_no_ingress(broken: str) -> None:
+def test_an_ingress_gets_no_connections_of_a_tcpproxy_or_past_client_certificates(
+    broken: str,
+) -> None:
     own = _secured("{hosts: [app.example.com], secretName: there}")
     it = world.world(SERVICES + pairs.secret("there") + own)
     assert world.tls(it, "app.example.com") == "default/there 1.2-1.3"
