@@ -456,6 +456,17 @@ LISTS = [
 ]
 
 
+@pytest.mark.parametrize("text", [HASH[1:], f"ab:{HASH[2:]}", f"{HASH}:", HASH.replace("a", "x")])
+def test_a_hash_that_envoy_does_not_take_closes_the_listener(text: str) -> None:
+    it = world(GIVEN + pairs.authority("ca") + TWO)
+    asked = f"tls: {{clientValidation: {{{REFS}, certificateHashes: ['%s']}}}}"
+    apply(it, policy("a", asked % ":".join(["ab"] * 32)))
+    assert status(it, "a")[0] == "Accepted"
+    apply(it, policy("a", asked % text))
+    assert answers(it, "a.example.com") == [nodes.Respond(503)]
+    assert "certificateHashes[0]: " in status(it, "a")[1]
+
+
 @pytest.mark.parametrize(("ref", "words"), LISTS)
 def test_what_cannot_tell_who_is_revoked_closes_the_listener(ref: str, words: str) -> None:
     it = world(GIVEN + pairs.authority("ca") + TWO)
