@@ -41,22 +41,13 @@ def expansion(view: View, key: NamespacedName) -> Expansion | None:
         return None
     if not owner.fqdns(root):
         return Expansion(None, (), (key,))
-    if refusal := _refusal(view, root):
+    if not owner.is_allowed_in(view, key.namespace):
+        allowed = view.ask(settings.root_namespaces, ())
+        refusal = problems.root_not_allowed(problems.spec(key), allowed)
         return Expansion(None, (refusal,), (key,))
     if not includes.Walk(routes.Scope(view)).covers(root):
         return _too_large(view, root)
     return _expansion(view, root)
-
-
-def _refusal(view: View, root: HTTPProxy) -> Problem | None:
-    """Why a root is not expanded at all."""
-    place, spec = problems.spec(root.metadata.key), root.spec
-    if not owner.is_allowed_in(view, place.subject.namespace):
-        allowed = view.ask(settings.root_namespaces, ())
-        return problems.root_not_allowed(place, allowed)
-    if not (spec.routes or spec.includes or spec.tcpproxy):
-        return problems.nothing_defined(place)
-    return None
 
 
 def _too_large(view: View, root: HTTPProxy) -> Expansion:
@@ -80,12 +71,19 @@ def _expansion(view: View, root: HTTPProxy) -> Expansion:
     winners = {it.route.match: it for it in written}
     served = (*winners.values(), *_implied(winners))
     wanted = tuple(schemes.claim(view, root, guarded, served))
-    everything = (*told, *wanted, *walked, *_losers(written, winners))
+    everything = (*_lacking(root), *told, *wanted, *walked, *_losers(written, winners))
     return Expansion(
         next((it for it in wanted if isinstance(it, nodes.Claim)), None),
         tuple(dict.fromkeys(it for it in everything if isinstance(it, Problem))),
         tuple(dict.fromkeys(it.key for it in everything if isinstance(it, IncludedProxy))),
     )
+
+
+def _lacking(root: HTTPProxy) -> Iterator[Problem]:
+    """A root that serves nothing. Its guards hold for the routes that other APIs have for its host,
+    so that none of these is opened when its last route moves there."""
+    if not (root.spec.routes or root.spec.includes or root.spec.tcpproxy):
+        yield problems.nothing_defined(problems.spec(root.metadata.key))
 
 
 def _implied(

@@ -190,6 +190,20 @@ def test_a_guard_that_is_not_served_closes_the_host_for_every_api() -> None:
     assert {it.action for it in found.routes} == {nodes.Respond(503)}
 
 
+def test_the_guards_of_an_httpproxy_that_has_no_routes_hold_for_those_of_other_apis() -> None:
+    guard = ", ipDenyPolicy: [{source: Peer, cidr: 10.0.0.0/8}]"
+    bare = f"{proxy('/', more=guard).partition('  routes:')[0]}  routes: []\n"
+    it = world.world(SERVICES + ingress("/") + bare)
+    assert world.problems(it, "HTTPProxy", "app") == ["SpecError/NothingDefined"]
+    assert world.routes(it, "app.example.com") == ["/ -> default/ingress:80"]
+    found = it.answer(
+        hosts.virtual_host, nodes.HostKey("contour", "ingress_http", "app.example.com")
+    )
+    assert found is not None
+    denied = (nodes.IpRange("10.0.0.0/8", "Peer"),)
+    assert found.policies == nodes.Policies(ip_filter=nodes.IpFilter("DENY", denied))
+
+
 def test_a_default_provider_that_cannot_be_served_closes_the_routes_of_every_api() -> None:
     provider = "{name: p, default: true, localJWKS: {secretName: keys, key: jwks}}"
     it = world.world(
