@@ -127,7 +127,7 @@ BROKEN = {
     ),
     "a host without any route": (
         PROXY.replace("[{prefix: /cart}]", "[{prefix: /cart}, {prefix: /b}]"),
-        "answered 404 by Envoy: no route is served for the host shop.example.com",
+        "answered 404 by Envoy: no route of the host shop.example.com takes the request",
         "HTTPProxy default/shop",
         "more than one of prefix, exact and regex",
     ),
