@@ -87,12 +87,12 @@ def _split(
     if canary is None:
         yield (), [usual]
         return
-    other = service(canary)
+    other = service(canary._replace(piece=place.piece))  # a canary has the settings of its path
     for chosen, refused in _chosen(canary.given):
         yield [chosen], [other]
         if refused:
             yield [refused], [usual]
-    total = canary.given.number("canary-weight-total") or 100
+    total = max(canary.given.number("canary-weight-total") or 0, 100)  # as in ingress-nginx
     weight = min(canary.given.number("canary-weight") or 0, total)
     if weight:
         yield (), [usual | {"weight": total - weight}, other | {"weight": weight}]

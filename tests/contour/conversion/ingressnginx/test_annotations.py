@@ -158,6 +158,19 @@ def test_an_annotation_becomes_a_field(given: dict[str, str], path: str, expecte
 
 
 @pytest.mark.parametrize(
+    ("usual", "canary", "expected"),
+    [({"backend-protocol": "HTTPS"}, {}, "tls"), ({}, {"backend-protocol": "HTTPS"}, None)],
+)
+def test_backends_of_a_canary_are_spoken_to_as_those_of_its_path(
+    usual: dict[str, str], canary: dict[str, str], expected: str | None
+) -> None:
+    annotations = {"canary": "true", "canary-weight": "20", **canary}
+    found = convert(ingress(usual), ingress(annotations, name="a-canary", service="other"))
+    services = at(found.documents[0], "spec.routes.0.services")
+    assert [it.get("protocol") for it in services] == [expected] * 2
+
+
+@pytest.mark.parametrize(
     ("given", "path", "expected", "words"),
     [
         (

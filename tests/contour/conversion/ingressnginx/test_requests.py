@@ -73,7 +73,8 @@ def test_a_path(
     ("annotations", "expected"),
     [
         ({"canary-weight": "20"}, {"/": "api/ 80%, other/ 20%"}),
-        ({"canary-weight": "5", "canary-weight-total": "10"}, {"/": "api/ 50%, other/ 50%"}),
+        ({"canary-weight": "100", "canary-weight-total": "200"}, {"/": "api/ 50%, other/ 50%"}),
+        ({"canary-weight": "5", "canary-weight-total": "10"}, {"/": "api/ 95%, other/ 5%"}),
         ({"canary-weight": "0"}, {"/": "api/"}),
         (
             {"canary-by-header": "x-new", "canary-weight": "20"},
