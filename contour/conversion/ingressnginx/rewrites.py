@@ -27,7 +27,7 @@ def rewrite(text: str, target: str) -> Rewrite:
 
     Raises UnconvertibleError.
     """
-    kept = re.fullmatch(r"(?P<to>/[^$]*)\$(?P<group>[12])", target)
+    kept = re.fullmatch(r"(?P<to>/(?:[^$?#]*/)?)\$(?P<group>[12])", target)
     for form in _FORMS:
         found = re.fullmatch(form.expression, text)
         if found is not None and kept is not None and kept["group"] == form.group:

@@ -355,6 +355,10 @@ def test_the_aliases_of_the_oldest_ingress_count() -> None:
     [
         ({}, "/", [{"hosts": ["shop.example.com"]}], "no secretName"),
         ({"rewrite-target": "/x"}, "/a", [], "more than the replacement of a prefix"),
+        # nginx inserts no slash between the two, a prefix that is replaced has one.
+        ({"rewrite-target": "/x$1"}, "/(.*)", [], "more than the replacement of a prefix"),
+        ({"rewrite-target": "/x$2"}, "/a(/|$)(.*)", [], "more than the replacement of a prefix"),
+        ({"rewrite-target": "/?x=/$1"}, "/(.*)", [], "more than the replacement of a prefix"),
         ({"use-regex": "true"}, "[a-z]/", [], "does not begin with /"),
         ({"use-regex": "true"}, "/x)|(/y", [], "is not a valid RE2 expression"),
         ({"permanent-redirect": "https://$host/"}, "/", [], "variables of nginx"),
