@@ -84,9 +84,12 @@ def _body(given: Given) -> Piece:
     size = int(found[1]) << _SHIFTS[found[2]]
     if size >= 1 << 32:
         return Piece(told={"proxy-body-size": "a limit of 4 GiB and more is not possible"})
-    return Piece(route={"maxRequestBytes": size} if size else {})
+    if not size:
+        return Piece()
+    return Piece(route={"maxRequestBytes": size}, told={"proxy-body-size": _READ_WHOLE})
 
 
+_READ_WHOLE = "Envoy reads limited requests whole, so these routes pass on no WebSockets or streams"
 _SHIFTS = {"": 0, "k": 10, "m": 20, "g": 30}
 
 

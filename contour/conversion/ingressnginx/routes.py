@@ -69,7 +69,8 @@ def _route(
     services: Sequence[Document],
 ) -> Document:
     route: dict[str, object] = {"conditions": list(conditions), "services": list(services)}
-    route["enableWebsockets"] = True
+    if "maxRequestBytes" not in place.piece.route:
+        route["enableWebsockets"] = True
     if replacement is not None:
         route["pathRewritePolicy"] = {"replacePrefix": [{"replacement": replacement}]}
     return route | place.piece.route

@@ -30,8 +30,8 @@ def at(document: Any, path: str) -> Any:
         ({}, "routes.0.enableWebsockets", True),
         ({"proxy-read-timeout": "300"}, "routes.0.timeoutPolicy.idle", "300s"),
         ({"proxy-send-timeout": "90000"}, "routes.0.timeoutPolicy.idle", "infinity"),
-        ({"proxy-body-size": "8m"}, "routes.0.maxRequestBytes", 8 << 20),
         ({"proxy-body-size": "0"}, "routes.0.maxRequestBytes", None),
+        ({"proxy-body-size": "0"}, "routes.0.enableWebsockets", True),
         (
             {"whitelist-source-range": "10.0.0.0/8, 192.168.0.1"},
             "routes.0.ipAllowPolicy",
@@ -190,6 +190,8 @@ def test_backends_of_a_canary_are_spoken_to_as_those_of_its_path(
             {"caSecret": "ca", "subjectName": "a.internal"},
             "client certificate is not used",
         ),
+        ({"proxy-body-size": "8m"}, "routes.0.maxRequestBytes", 8 << 20, "no WebSockets"),
+        ({"proxy-body-size": "8m"}, "routes.0.enableWebsockets", None, "no WebSockets"),
         ({"proxy-next-upstream-tries": "2"}, "routes.0.retryPolicy.count", 1, "all methods"),
         (
             {"proxy-next-upstream": "error non_idempotent", "proxy-next-upstream-tries": "0"},
