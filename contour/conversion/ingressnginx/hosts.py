@@ -8,11 +8,11 @@ host if a wildcard host would get its requests. Elsewhere: the routes (`hostrout
 import itertools
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from contour.conversion.ingressnginx import annotations, hostroutes, settings
+from contour.conversion.ingressnginx import annotations, hostroutes, names, settings
 from contour.conversion.ingressnginx.given import PREFIX, Given
 from contour.conversion.ingressnginx.paths import Match, UnconvertibleError
 from contour.conversion.ingressnginx.routes import Place, closed, service
@@ -36,8 +36,11 @@ def converted(found: Iterable[Given], ingress_class: str = "") -> Converted:
     for given in ordered:
         made.take(given, by_host, is_left_out=is_guarded)
     made.hosts = frozenset(by_host)
-    for host, places in by_host.items():
-        made.host(host, _in_order(places))
+    hosts = {host: _in_order(places) for host, places in by_host.items()}
+    made.aliases, told = names.aliases(hosts)
+    made.result.told += told
+    for host, places in hosts.items():
+        made.host(host, places)
     made.close_what_is_left_out()
     return made.result
 
@@ -84,6 +87,8 @@ class _Making:
     result: Converted = field(default_factory=Converted)
     hosts: frozenset[str] = frozenset()
     """All hosts that Ingresses name."""
+    aliases: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """By host."""
     used: set[NamespacedName] = field(default_factory=set)
     closing: set[tuple[NamespacedName, str]] = field(default_factory=set)
     """The Ingresses that have a host which is left out as a whole."""
@@ -150,6 +155,9 @@ class _Making:
         """A TCP proxy that passes TLS connections to the backend of the root path, with routes for
         plain HTTP."""
         root = _root(host, places, own)
+        if self.aliases[host]:
+            text = f"is not converted: {host} passes connections through"
+            self._tell(root, "server-alias", text)
         try:
             backend = service(root)
         except UnconvertibleError as error:
@@ -170,7 +178,7 @@ class _Making:
         self, host: str, places: list[Place], own: list[Place], secret: str | None
     ) -> Document:
         found: Document = {"fqdn": host}
-        if aliases := self._aliases(host, places):
+        if aliases := self.aliases[host]:
             found["aliases"] = aliases
         usual = [it for it in own if not it.given.is_canary]
         with_cors = [it for it in usual if "corsPolicy" in it.piece.host]
@@ -182,21 +190,9 @@ class _Making:
             found["tls"] = {"secretName": secret, **self._clients(host, places, own)}
         return found
 
-    def _aliases(self, host: str, places: list[Place]) -> list[str]:
-        """The aliases of the first Ingress that has any, without the hosts of other Ingresses."""
-        named = _each_ingress(it for it in places if not it.given.is_canary)
-        having = [it for it in named if "aliases" in it.piece.host]
-        for it in having[1:]:
-            text = f"{host} has the aliases of {having[0].given}, which comes first"
-            self._tell(it, "server-alias", text)
-        found = [str(name) for it in having[:1] for name in items(it.piece.host["aliases"])]
-        for name in self.hosts.intersection(found):
-            self._tell(having[0], "server-alias", f"{name} is a host of its own")
-        return [name for name in found if name not in self.hosts]
-
     def _clients(self, host: str, places: list[Place], own: list[Place]) -> Document:
         """The client validation that the first Ingress asks for, for the whole host."""
-        guarding = [it for it in _each_ingress(places) if it.piece.tls]
+        guarding = [it for it in names.each_ingress(places) if it.piece.tls]
         for it in guarding:
             if it.given.namespace != own[0].given.namespace:
                 text = f"guards {host}, whose HTTPProxy is in another namespace"
@@ -224,9 +220,8 @@ class _Making:
 
     def _add_www(self, host: str, places: list[Place], spec: Document) -> None:
         """Adds a redirect from the name with `www.` to the one without, or the other way round."""
-        other = host.removeprefix("www.") if host.startswith("www.") else f"www.{host}"
-        is_wanted = any(it.given.is_on("from-to-www-redirect") for it in places)
-        if not is_wanted or other in self.hosts or "*" in host:
+        other = names.www(host, places)
+        if not other or other in self.hosts:
             return
         redirect = {"hostname": host, "statusCode": 308}
         tls = _tls(spec)
@@ -239,23 +234,24 @@ class _Making:
         requests."""
         wider = [(it, name) for it in self.result.documents for name in _names(_spec_of(it))]
         for host, places in self.left_out.items():
-            names = [host, *self._aliases(host, places)]
+            redirected = {names.www(host, places)} - {"", *self.hosts}
+            every = [host, *self.aliases[host], *redirected]
             for document, name in wider:
-                if any(_is_wider(name, it) for it in names):
-                    self._close(names, places, document)
+                if any(_is_wider(name, it) for it in every):
+                    self._close(every, places, document)
                     break
 
-    def _close(self, names: list[str], places: list[Place], wider: Document) -> None:
+    def _close(self, every: list[str], places: list[Place], wider: Document) -> None:
         """Closes a host, also over TLS if the wildcard host has it, with the certificate of
         either."""
-        host, namespace = names[0], places[0].given.namespace
+        host, namespace = every[0], places[0].given.namespace
         usual = [it for it in places if not it.given.is_canary]
         secret = _secret(host, [it for it in usual if it.given.namespace == namespace])
         if not secret and (secret := _tls(_spec_of(wider))):
             namespace = str(mapping(wider["metadata"])["namespace"])
         virtual_host: Document = {"fqdn": host}
-        if names[1:]:
-            virtual_host["aliases"] = names[1:]
+        if every[1:]:
+            virtual_host["aliases"] = every[1:]
         if secret:
             virtual_host["tls"] = {"secretName": secret}
         route = closed(Match(({"prefix": "/"},)))
@@ -269,11 +265,6 @@ class _Making:
     def _tell(self, place: Place, name: str, text: str, *, left_out: bool = False) -> None:
         annotation = f"{PREFIX}{name}" if name else ""
         self.result.told.append(Told(str(place.given), annotation, text, left_out))
-
-
-def _each_ingress(places: Iterable[Place]) -> list[Place]:
-    """One place of each Ingress."""
-    return list({it.given.ingress.metadata.key: it for it in reversed([*places])}.values())[::-1]
 
 
 def _secret_of(host: str, places: Sequence[Place], namespace: str) -> str | None:

@@ -212,6 +212,12 @@ def test_backends_of_a_canary_are_spoken_to_as_those_of_its_path(
             "'~^x$' is not a lower-case DNS name, or `*.` and a DNS name; '_' is not",
         ),
         (
+            {"server-alias": "b.example.com", "ssl-passthrough": "true"},
+            "virtualhost.aliases",
+            None,
+            "passes connections through",
+        ),
+        (
             {"configuration-snippet": "more_set_headers 'x: y';"},
             "routes.0.services.0.name",
             "api",
@@ -349,6 +355,26 @@ def test_the_aliases_of_the_oldest_ingress_count() -> None:
         "Ingress default/a",
         "Ingress default/b",
         "Ingress default/c",
+    ]
+
+
+def test_no_name_is_that_of_two_hosts() -> None:
+    alias = {"server-alias": "www.shop.example.com x.example.com"}
+    found = convert(
+        ingress({**alias, "from-to-www-redirect": "true"}),
+        ingress(alias, name="other", host="b.example.com"),
+        ingress({**alias, "ssl-passthrough": "true"}, name="third", host="c.example.com"),
+    )
+    hosts = [at(it, "spec.virtualhost") for it in found.documents]
+    assert {it["fqdn"]: it.get("aliases") for it in hosts} == {
+        "shop.example.com": None,
+        "www.shop.example.com": None,
+        "b.example.com": ["x.example.com"],
+        "c.example.com": None,
+    }
+    assert [it.text for it in found.told if it.subject == "Ingress default/web"] == [
+        "www.shop.example.com is redirected to shop.example.com",
+        "x.example.com is an alias of b.example.com",
     ]
 
 

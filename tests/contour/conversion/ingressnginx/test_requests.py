@@ -162,11 +162,16 @@ def test_a_rewritten_path_does_not_take_requests_of_a_guarded_one() -> None:
 @pytest.mark.parametrize("wider", ["*.example.com", ""])
 def test_a_host_that_is_left_out_is_not_served_by_a_wider_one(wider: str) -> None:
     made = convert(
-        ingress({**AUTH, "server-alias": "b.example.com"}, "/a"),
+        ingress(
+            {**AUTH, "server-alias": "b.example.com", "from-to-www-redirect": "true"},
+            "/a",
+            host="www.example.com",
+        ),
         ingress(name="wide", host=wider, service="other"),
     )
-    others = ("http://b.example.com/", "http://c.example.com/")
-    assert answers(made, "/a", "/b", *others) == ["503", "503", "503", "other/"]
+    names = ("www.example.com", "b.example.com", "example.com", "c.example.com")
+    expected = ["503", "503", "503", "other/b"]
+    assert answers(made, *(f"http://{it}/b" for it in names)) == expected
 
 
 @pytest.mark.parametrize("first", ["auth", "other"])
