@@ -146,7 +146,7 @@ class _Making:
         return [rewritten.match, *([other] if other is not None else [])]
 
     def _add(self, place: Place, canary: Place | None, matches: list[Match]) -> None:
-        insecure = {"permitInsecure": True} if self.has_tls and _is_insecure(place.given) else {}
+        insecure = self._insecure(place)
         for match in matches:
             winner = self.taken.setdefault(repr(match.conditions), place.given)
             if winner is not place.given:
@@ -156,11 +156,22 @@ class _Making:
                 self.result.documents.append(route if match.is_closed else route | insecure)
 
     def _add_rest(self, own: list[Place]) -> None:
-        self.result.documents += _app_roots(own)
+        self.result.documents += self._app_roots(own)
         for it in own:
             if not self.has_tls and it.given.is_on("force-ssl-redirect"):
                 text = f"{self.host} has no TLS here: who terminates it has to redirect"
                 self._tell(it, "force-ssl-redirect", text)
+
+    def _app_roots(self, places: Iterable[Place]) -> Iterator[Document]:
+        for it in places:
+            if path := it.given.value("app-root"):
+                redirect = {"path": path, "statusCode": 302}
+                route = {"conditions": [{"exact": "/"}], "requestRedirectPolicy": redirect}
+                yield route | self._insecure(it)
+                return
+
+    def _insecure(self, place: Place) -> Document:
+        return {"permitInsecure": True} if self.has_tls and _is_insecure(place.given) else {}
 
     def _named(self, place: Place) -> str:
         return f"path {place.path.path!r} of {self.host}"
@@ -176,11 +187,3 @@ class _Making:
 
 def _is_insecure(given: Given) -> bool:
     return not given.is_on("ssl-redirect", usual=True) and not given.is_on("force-ssl-redirect")
-
-
-def _app_roots(places: Iterable[Place]) -> Iterator[Document]:
-    for it in places:
-        if path := it.given.value("app-root"):
-            redirect = {"path": path, "statusCode": 302}
-            yield {"conditions": [{"exact": "/"}], "requestRedirectPolicy": redirect}
-            return

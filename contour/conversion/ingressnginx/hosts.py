@@ -224,9 +224,11 @@ class _Making:
         if not other or other in self.hosts:
             return
         redirect = {"hostname": host, "statusCode": 308}
-        tls = _tls(spec)
-        virtual_host = {"fqdn": other, **({"tls": {"secretName": tls}} if tls else {})}
-        route = {"conditions": [{"prefix": "/"}], "requestRedirectPolicy": redirect}
+        virtual_host: Document = {"fqdn": other}
+        route: Document = {"conditions": [{"prefix": "/"}], "requestRedirectPolicy": redirect}
+        if tls := _tls(spec):
+            virtual_host["tls"] = {"secretName": tls}
+            route["permitInsecure"] = True  # the certificate need not be for this name
         self._add(places, other, {"virtualhost": virtual_host, "routes": [route]})
 
     def close_what_is_left_out(self) -> None:

@@ -127,6 +127,8 @@ def at(document: Any, path: str) -> Any:
         ),
         ({"ssl-redirect": "false"}, "routes.0.permitInsecure", True),
         ({}, "routes.0.permitInsecure", None),
+        ({"app-root": "/app", "ssl-redirect": "false"}, "routes.1.permitInsecure", True),
+        ({"app-root": "/app"}, "routes.1.permitInsecure", None),
         (
             {"auth-tls-secret": "default/ca", "auth-tls-verify-client": "optional"},
             "virtualhost.tls.clientValidation",
@@ -356,6 +358,12 @@ def test_the_aliases_of_the_oldest_ingress_count() -> None:
         "Ingress default/b",
         "Ingress default/c",
     ]
+
+
+def test_a_redirect_between_names_needs_no_certificate() -> None:
+    _, www = convert(ingress({"from-to-www-redirect": "true"}, tls=TLS)).documents
+    assert at(www, "spec.virtualhost.tls.secretName") == "shop"
+    assert at(www, "spec.routes.0.permitInsecure") is True
 
 
 def test_no_name_is_that_of_two_hosts() -> None:
