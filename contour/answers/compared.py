@@ -60,3 +60,6 @@ class Compared(TypedDict):
     uncompared: list[ShownUncompared]
     fleets: dict[str, Sent]
     """By name; those to which nothing would be sent are left out."""
+    kept: list[str]
+    """The fleets of node IDs that no valid EnvoyConfig has any more: nothing is sent to their
+    Envoys, which keep what they have."""

@@ -16,6 +16,7 @@ _HARMS = {
     "drained": "open connections end",
     "replaced": "pods are replaced",
 }
+_KEPT = "no valid EnvoyConfig has their node ID"
 
 
 @click.command()
@@ -99,6 +100,8 @@ def _lines(found: Compared) -> Iterator[str]:
         yield from lines
     for name, sent in found["fleets"].items():
         yield f"Envoys of the fleet {name} are sent: {_sent(sent)}"
+    for name in found["kept"]:
+        yield f"Envoys of the fleet {name} keep what they have: {_KEPT}"
     yield _summed(found)
 
 

@@ -21,13 +21,15 @@ _CHAIN = "chain/"
 def compared(old: tuple[World, Fleets], new: tuple[World, Fleets]) -> Compared:
     """All differences; both sides have settled."""
     found = list(worlds.differences(old[0], new[0]))
-    names = sorted(old[1].by_name.keys() | new[1].by_name.keys())
+    kept = old[1].nodes - new[1].nodes
+    names = sorted((old[1].by_name.keys() | new[1].by_name.keys()) - kept)
     held = ((it, old[1].by_name.get(it, {}), new[1].by_name.get(it, {})) for it in names)
     sent = {name: _sent(one, other) for name, one, other in held}
     return {
         "differences": [_shown(it) for it in found if isinstance(it, Difference)],
         "uncompared": [_shown_route(it) for it in found if isinstance(it, Uncompared)],
         "fleets": {name: it for name, it in sent.items() if _is_something(it)},
+        "kept": sorted(kept),
     }
 
 

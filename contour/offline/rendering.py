@@ -49,6 +49,8 @@ class Fleets:
     by_name: defaultdict[str, dict[resources.Name, resources.Resource]] = field(
         default_factory=lambda: defaultdict(dict)
     )
+    nodes: set[str] = field(default_factory=set[str])
+    """Those of node IDs."""
 
     def publish(self, fleet: str, changes: Iterable[resources.Change]) -> None:
         """Takes the changed parts of a fleet."""
@@ -66,7 +68,9 @@ class Fleets:
         name = str(NodeIdentity(*key))
         if found is None:
             self.by_name.pop(name, None)
+            self.nodes.discard(name)
         else:
+            self.nodes.add(name)
             self.publish(name, changes)
 
     def shown(self, fleet: str, *, every: bool = True) -> dict[str, list[dict[str, Any]]]:

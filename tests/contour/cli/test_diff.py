@@ -252,6 +252,29 @@ def test_what_is_not_compared_is_said(tmp_path: Path) -> None:
     ]
 
 
+CONFIG = """
+apiVersion: marin3r.3scale.net/v1alpha1
+kind: EnvoyConfig
+metadata: {name: own, namespace: default}
+spec:
+  nodeID: proxy
+  resources: [{type: cluster, value: {name: a, %s}}]
+"""
+
+
+@pytest.mark.parametrize("new", [SERVICE, CONFIG % "unknown_field: 1"])
+def test_envoys_of_a_node_id_keep_what_they_have(new: str, tmp_path: Path) -> None:
+    old = CONFIG % "connect_timeout: 1s"
+    found = diff(tmp_path, old, new)
+    assert found.exit_code == 1
+    (kept,) = json.loads(diff(tmp_path, old, new, "-o", "json").stdout)["kept"]
+    assert found.stdout.splitlines() == [
+        f"Envoys of the fleet {kept} keep what they have: no valid EnvoyConfig has their node ID",
+        "no request is answered differently",
+    ]
+    assert kept in diff(tmp_path, new, old).stdout
+
+
 def test_nobody_runs(tmp_path: Path) -> None:
     (tmp_path / "new.yaml").write_text(GOOD)
     command = ["diff", "-f", str(tmp_path / "new.yaml"), "--state-dir", str(tmp_path)]
