@@ -183,9 +183,12 @@ class _Making:
         usual = [it for it in own if not it.given.is_canary]
         with_cors = [it for it in usual if "corsPolicy" in it.piece.host]
         if with_cors:
-            found["corsPolicy"] = with_cors[0].piece.host["corsPolicy"]
-            if any(it.piece.host.get("corsPolicy") != found["corsPolicy"] for it in usual):
-                self._tell(with_cors[0], "enable-cors", f"applies to all routes of {host}")
+            policy = mapping(with_cors[0].piece.host["corsPolicy"])
+            found["corsPolicy"] = policy
+            if any(it.piece.host.get("corsPolicy") != policy for it in usual):
+                found["corsPolicy"] = policy | {"allowCredentials": False}
+                text = f"applies to all routes of {host}, so credentials are not allowed"
+                self._tell(with_cors[0], "enable-cors", text)
         if secret is not None:
             found["tls"] = {"secretName": secret, **self._clients(host, places, own)}
         return found

@@ -360,6 +360,23 @@ def test_the_aliases_of_the_oldest_ingress_count() -> None:
     ]
 
 
+@pytest.mark.parametrize(("other", "expected"), [("https://a.com", True), ("", False)])
+def test_origins_of_one_path_do_not_read_others_with_credentials(
+    other: str, expected: bool
+) -> None:
+    given, others = (
+        {"enable-cors": "true", "cors-allow-origin": it} if it else {}
+        for it in ("https://a.com", other)
+    )
+    found = convert(ingress(given, "/a"), ingress(others, "/b", name="other"))
+    policy = at(found.documents[0], "spec.virtualhost.corsPolicy")
+    assert policy["allowOrigin"] == ["https://a.com"]
+    assert policy["allowCredentials"] is expected
+    assert [it.text for it in found.told] == [
+        "applies to all routes of shop.example.com, so credentials are not allowed"
+    ] * (not expected)
+
+
 def test_a_redirect_between_names_needs_no_certificate() -> None:
     _, www = convert(ingress({"from-to-www-redirect": "true"}, tls=TLS)).documents
     assert at(www, "spec.virtualhost.tls.secretName") == "shop"
