@@ -16,7 +16,7 @@ from contour.conversion.ingressnginx.given import PREFIX, Given
 from contour.conversion.told import Document, Told
 from crds.meta import NamespacedName
 from dag.foreign.known import foreign
-from dag.values import hostnames
+from dag.values import hostnames, regexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +290,18 @@ def _redirects(given: Given) -> Piece:
     return Piece(told=dict.fromkeys(kept, "the query of the request is kept; nginx drops it"))
 
 
+def _canaries(given: Given) -> Piece:
+    """Only the message about an expression that Envoy cannot read: `routes` converts canaries."""
+    pattern = given.value("canary-by-header-pattern")
+    refusal = regexes.refusal(anywhere(pattern))
+    return Piece(told={"canary-by-header-pattern": f"{pattern!r} {refusal}"} if refusal else {})
+
+
+def anywhere(pattern: str) -> str:
+    """An expression for whole texts, for one that matches somewhere in them."""
+    return f".*(?:{pattern}).*"
+
+
 CONVERSIONS: Mapping[str, Conversion] = {
     "allowlist-source-range whitelist-source-range denylist-source-range": _addresses,
     "proxy-read-timeout proxy-send-timeout": _timeouts,
@@ -305,6 +317,7 @@ CONVERSIONS: Mapping[str, Conversion] = {
     "auth-tls-secret auth-tls-verify-client auth-tls-pass-certificate-to-upstream": _clients,
     "server-alias": _aliases,
     "permanent-redirect temporal-redirect": _redirects,
+    "canary-by-header-pattern": _canaries,
 }
 """How annotations are converted, by the names of those that are converted together."""
 
@@ -312,7 +325,7 @@ _ELSEWHERE = (
     "ssl-redirect force-ssl-redirect rewrite-target use-regex app-root from-to-www-redirect"
     " permanent-redirect-code temporal-redirect-code"
     " ssl-passthrough canary canary-weight canary-weight-total canary-by-cookie canary-by-header"
-    " canary-by-header-pattern canary-by-header-value"
+    " canary-by-header-value"
 )
 """The annotations that `hosts` and `routes` convert."""
 

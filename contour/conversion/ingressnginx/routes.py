@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from contour.conversion.ingressnginx import paths
+from contour.conversion.ingressnginx import annotations, paths
 from contour.conversion.ingressnginx.annotations import Piece
 from contour.conversion.ingressnginx.given import Given
 from contour.conversion.ingressnginx.paths import Match
 from contour.conversion.told import Document
 from crds.ingress import HTTPIngressPath
+from dag.values import regexes
 
 
 class Place(NamedTuple):
@@ -107,7 +108,8 @@ def _chosen(given: Given) -> Iterator[tuple[Document, Document]]:
         if value := given.value("canary-by-header-value"):
             yield _header(header, exact=value), {}
         elif pattern := given.value("canary-by-header-pattern"):
-            yield _header(header, regex=f".*(?:{pattern}).*"), {}
+            if not regexes.refusal(found := annotations.anywhere(pattern)):
+                yield _header(header, regex=found), {}
         else:
             yield _header(header, exact="always"), _header(header, exact="never")
     if cookie := given.value("canary-by-cookie"):

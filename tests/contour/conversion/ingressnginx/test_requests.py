@@ -105,6 +105,15 @@ def test_a_canary(annotations: dict[str, str], expected: dict[str, str]) -> None
     assert dict(zip(expected, answers(found, *expected), strict=True)) == expected
 
 
+def test_an_expression_for_a_canary_that_envoy_cannot_read_is_told() -> None:
+    given = {"canary": "true", "canary-by-header": "x", "canary-weight": "20"}
+    given["canary-by-header-pattern"] = "(?!a)b"
+    found = convert(ingress(given, name="a-canary", service="other"), ingress())
+    (told,) = found.told
+    assert "is not a valid RE2 expression" in told.text
+    assert answers(found, "/ x: b") == ["api/ 80%, other/ 20%"]
+
+
 def test_one_expression_makes_all_paths_of_a_host_expressions() -> None:
     found = convert(
         ingress({"use-regex": "true"}, "/v[0-9]", "ImplementationSpecific", name="a"),
