@@ -14,7 +14,7 @@ REDACTED = "[redacted]"
 _SECRETS = (
     r"(?:pass(?:word|wd|phrase)|token|secret|credential|authorization|cookie|hmac|string_?data"
     r"|(?:api|private|access|auth|signing|encryption|shared|ticket)[-_]?keys?"
-    r"|inline[-_]?(?:string|bytes))"
+    r"|inline[-_]?(?:string|bytes)|x[-_]auth(?![\w-]))"
 )
 _ENDINGS = (
     "name", "names", "namespace", "ref", "refs", "type", "kind", "path", "file", "bucket",

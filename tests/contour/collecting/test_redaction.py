@@ -113,6 +113,7 @@ def test_what_is_planted_in_a_log_stays_here(line: str) -> None:
         {"value": "0a" * 32, "reason": "MaxRequestBytesNotPermitted", "ca": CERTIFICATE},
         {"op": "add", "path": "/transport_socket/secret_config/name", "value": "shown"},
         {"allowHeaders": ["Authorization", "X-Api-Key", "Accept"]},
+        {"service": {"name": "auth"}, "header": {"name": "x-auth-user", "exact": "7"}},
         {"regex": "^/a?b(/[^?]*)?$", "path": "/a/b"},
     ],
 )
@@ -185,6 +186,10 @@ ROWS: dict[str, tuple[object, list[str]]] = {
     "headers in an annotation": (
         {"annotations": {"haproxy.org/request-set-header": f"X-Api-Key {PLANTED}"}},
         ["request-set-header"],
+    ),
+    "X-Auth": (
+        {"set": [{"name": "X-Auth", "value": PLANTED}], "message": f"sends x-auth: {PLANTED}"},
+        ["X-Auth", "sends x-auth"],
     ),
     "a text in a text": ({"message": f'says "x=token={PLANTED}"'}, ["says"]),
     "JSON in JSON in a text": (json.dumps(json.dumps({"token": f"x {PLANTED}"})), ["token"]),
