@@ -5,9 +5,9 @@ must be those of the question. The caller decides about what the resources refer
 Envoy accepts them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from envoy.config.bootstrap.v3 import bootstrap_pb2
 from envoy.config.cluster.v3 import cluster_pb2
@@ -29,7 +29,7 @@ Reason = Literal[
 
 - `Unavailable`: there is no connection, or it broke; TLS that fails looks like this, too.
 - `DeadlineExceeded`: the server did not answer in time.
-- `TooLarge`: the question or the reply exceeds the bound.
+- `TooLarge`: the question or the reply exceeds a bound.
 - `Unimplemented`: the server does not have the hook.
 - `Error`: the server answered with another error.
 - `Unreadable`: the reply is not what it should be.
@@ -65,18 +65,34 @@ def failure(reason: Reason, message: str) -> Failure:
     return Failure(reason, line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…")
 
 
+MOST_BYTES: Final = 2 << 20
+"""The size limit of one resource of a list, and of a listener, before it is decoded. What is
+allowed after that is less for each kind."""
+MOST_PARTS: Final = 100_000
+"""How many messages and entries of lists an answer may have, and one more for each 4 bytes of the
+question: rules read each of them, and one takes two bytes of a reply."""
+
+
 async def read(hook: Hook, question: bytes, body: bytes) -> Answer | Failure:
     """Reads a reply to a question; a long one is read in steps, between which other tasks run."""
+    most = MOST_PARTS + len(question) // 4
+    too_many = failure("TooLarge", f"the reply has more than {most} messages and list entries")
+    if wire.has_more_fields(body, most):
+        return too_many
     try:
         reply = wire.decoded_reply(hook, body)
         asked = wire.decoded_request(hook, question).resources
-        reading = _Reading(hook, asked)
+        reading = _Reading(hook, asked, canonical.Settling(most))
         await turns.take(reading.steps(reply.resources))
     except UnreadableError as error:
         return failure("Unreadable", str(error))
     except _WrongNameError as error:
         return failure("WrongName", str(error))
-    remarks = tuple(sorted(_remarks(reading.unknown, reply.unknown)))
+    except _TooLargeError as error:
+        return failure("TooLarge", str(error))
+    except canonical.TooManyError:
+        return too_many
+    remarks = tuple(sorted(_remarks(reading.settling.unknown, reply.unknown)))
     return Answer(wire.encoded_reply(hook, reading.resources), remarks)
 
 
@@ -92,17 +108,21 @@ class _WrongNameError(Exception):
     """The reply is about something else than the question."""
 
 
+class _TooLargeError(Exception):
+    """A resource is too large to be decoded."""
+
+
 class _Reading:
     """A reply that is being read."""
 
-    def __init__(self, hook: Hook, asked: Resources) -> None:
+    def __init__(self, hook: Hook, asked: Resources, settling: canonical.Settling) -> None:
         self._is_list = hook == "Translation"
         self._asked = asked
+        self.settling = settling
         self.resources: dict[Field, tuple[bytes, ...]] = {}
-        self.unknown: set[str] = set()
 
     def steps(self, replied: Resources) -> Iterator[None]:
-        """Reads it, one resource a step."""
+        """Reads it: a step for each message directly inside a resource."""
         for name, values in replied.items():
             same = frozenset(self._asked.get(name, ()))
             found: list[bytes] = []
@@ -110,20 +130,23 @@ class _Reading:
                 if it in same:  # what we have sent is in canonical form already
                     found.append(it)
                 else:
-                    found.append(self._settled(name, it))
+                    found.append((yield from self._settled(name, it)))
                     yield
             self._check_names(name, found)
             self.resources[name] = tuple(found)
 
-    def _settled(self, name: Field, body: bytes) -> bytes:
+    def _settled(self, name: Field, body: bytes) -> Generator[None, None, bytes]:
+        if name in _BOUNDED and len(body) > MOST_BYTES:
+            raise _TooLargeError(f"one of {name} has {len(body)} bytes of {MOST_BYTES}")
         message = _TYPES[name]()
         try:
             message.ParseFromString(body)
         except DecodeError as error:
             raise UnreadableError(f"{name} is no {message.DESCRIPTOR.name}: {error}") from error
+        yield from self.settling.steps(message)
         if not encoding.is_readable(_HOLDERS[name](message)):
             raise UnreadableError(f"{name} {encoding.TOO_DEEP}, where it is to stand")
-        return canonical.settled(message, self.unknown)
+        return encoding.encoded(message)
 
     def _check_names(self, name: Field, found: list[bytes]) -> None:
         if self._is_list:
@@ -169,6 +192,7 @@ _Message = (
     | cluster_pb2.Cluster
     | secret_pb2.Secret
 )
+_BOUNDED: Final = frozenset[Field]({"listener", "clusters", "secrets"})
 _TYPES: Mapping[Field, Callable[[], _Message]] = {
     "route": route_components_pb2.Route,
     "virtual_host": route_components_pb2.VirtualHost,

@@ -45,6 +45,8 @@ FIELDS: Mapping[Hook, tuple[Field, ...]] = {
 
 _FIRST, _LONG = b"\x0a", 0x80
 """How a message begins whose field 1 is a string, and the length that needs more than one byte."""
+_LONGEST = 70
+"""The bits of the longest number."""
 
 
 class UnreadableError(Exception):
@@ -115,6 +117,40 @@ def decoded_reply(hook: Hook, body: bytes) -> Reply:
     fields = unknown_fields.UnknownFieldSet(found)
     unknown = sorted({fields[it].field_number for it in range(len(fields))})
     return Reply(dict(_resources(hook, found)), tuple(unknown))
+
+
+def has_more_fields(body: bytes, most: int) -> bool:
+    """Whether a message has more fields than that, without decoding it: millions of empty ones fit
+    into a reply, and decoding them takes seconds."""
+    at, number = 0, 0
+    while at < len(body) and number <= most:
+        tag, at = _varint(body, at)
+        number += 1
+        match tag & 7:
+            case 0:
+                _, at = _varint(body, at)
+            case 1:
+                at += 8
+            case 2:
+                length, at = _varint(body, at)
+                at += length
+            case 5:
+                at += 4
+            case _:  # the beginning and the end of a group have nothing but the tag
+                pass
+    return number > most
+
+
+def _varint(body: bytes, at: int) -> tuple[int, int]:
+    """A number, and where it ends."""
+    found, shift = 0, 0
+    while at < len(body) and shift < _LONGEST:
+        byte = body[at]
+        found |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < _LONG:
+            break
+    return found, at
 
 
 def name(body: bytes) -> str:

@@ -98,15 +98,16 @@ async def test_four_mebibytes_are_a_bound_of_both_directions() -> None:
 
 
 async def test_an_answer_about_all_clusters_may_have_sixty_four_mebibytes_and_no_more() -> None:
-    size = 5 << 20
+    names = ["one", "two", "three"]
 
     async def long(_: Hook, __: bytes) -> bytes:
-        body = encoded(cluster_pb2.Cluster(name="one", alt_stat_name="x" * size))
-        return wire.encoded_reply("Translation", {"clusters": (body,)})
+        more = "x" * 2_000_000
+        bodies = (encoded(cluster_pb2.Cluster(name=it, alt_stat_name=more)) for it in names)
+        return wire.encoded_reply("Translation", {"clusters": tuple(bodies)})
 
     async with scripted(long) as server, asking(server, deadline=60.0) as client:
         assert isinstance(await client.ask("Translation", about_clusters("one")), Answer)
-        size = 64 << 20
+        names = [f"c{it}" for it in range(34)]
         found = await client.ask("Translation", about_clusters("one"))
         assert isinstance(found, Failure)
         assert found.reason == "TooLarge"

@@ -2,9 +2,11 @@
 
 import itertools
 import time
+from collections.abc import Iterator
 
 import pytest
 from envoy.config.route.v3 import route_components_pb2
+from google.protobuf.message import Message
 
 from contour.hooks import canonical, replies, wire
 from contour.hooks.replies import Answer, Failure
@@ -127,15 +129,57 @@ async def test_words_of_a_server_are_one_line_of_bounded_length() -> None:
 
 
 async def test_what_was_sent_is_not_decoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    settled: list[bytes] = []
-    real = canonical.settled
+    settled: list[Message] = []
+    real = canonical.Settling.steps
 
-    def counted(message: route_components_pb2.VirtualHost, unknown: set[str]) -> bytes:
-        settled.append(real(message, unknown))
-        return settled[-1]
+    def noted(self: canonical.Settling, message: Message) -> Iterator[None]:
+        settled.append(message)
+        return real(self, message)
 
-    monkeypatch.setattr(canonical, "settled", counted)
+    monkeypatch.setattr(canonical.Settling, "steps", noted)
     names = [f"c{it}" for it in range(100)]
     changed = wire.encoded_reply("Translation", {"clusters": tuple(map(cluster, [*names, "new"]))})
     await replies.read("Translation", about_clusters(*names), changed)
-    assert settled == [cluster("new")]
+    assert [questions.encoded(it) for it in settled] == [cluster("new")]
+
+
+ROUTE, ADDED_HEADER, REMOVED_HEADER = b"\x1a\x00", b"\x3a\x00", b"\x6a\x00"
+"""Empty ones of a VirtualHost, in two bytes each."""
+
+
+@pytest.mark.parametrize("entry", [ROUTE, ADDED_HEADER, REMOVED_HEADER])
+async def test_a_small_reply_with_very_many_parts_is_refused(entry: bytes) -> None:
+    body = host_reply(host() + entry * (replies.MOST_PARTS + 100))
+    found = await replies.read("VirtualHost", about_host(), body)
+    assert isinstance(found, Failure)
+    assert found.reason == "TooLarge"
+    assert found.message.startswith("the reply has more than 1000")
+
+
+async def test_so_is_one_with_very_many_fields_whatever_they_are() -> None:
+    clusters = b"\x0a\x00" * (replies.MOST_PARTS + 100)
+    unknown = wire.encoded_reply("Translation", {}) + questions.strange(b"") * len(clusters)
+    for it in (clusters, unknown):
+        found = await replies.read("Translation", about_clusters("a"), it)
+        assert isinstance(found, Failure)
+        assert found.message.startswith("the reply has more than 1000")
+
+
+async def test_a_large_resource_of_a_list_is_not_decoded() -> None:
+    large = wire.encoded_reply("Translation", {"clusters": (bytes(replies.MOST_BYTES + 1),)})
+    found = await replies.read("Translation", about_clusters("a"), large)
+    assert found == Failure("TooLarge", "one of clusters has 2097153 bytes of 2097152")
+
+
+async def test_a_host_with_very_many_routes_may_come_back_changed() -> None:
+    body = route_components_pb2.VirtualHost.FromString(host())
+    for number in range(15_000):
+        route = body.routes.add(name=f"HTTPProxy/shop/web/{number:010}")
+        route.match.path_separated_prefix = f"/{number}"
+        route.route.weighted_clusters.clusters.add(name="shop/web/80").weight.value = 1
+    asked = questions.encoded(body)
+    body.request_headers_to_remove.append("x")
+    found = await replies.read(
+        "VirtualHost", about_host(asked), host_reply(questions.encoded(body))
+    )
+    assert isinstance(found, Answer)

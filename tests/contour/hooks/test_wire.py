@@ -51,3 +51,20 @@ def test_bytes_that_are_no_message_are_refused(hook: wire.Hook) -> None:
         wire.decoded_request(hook, b"\x0a\xff")
     with pytest.raises(wire.UnreadableError):
         wire.decoded_reply(hook, b"\x0a\xff")
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        *(b"\x0a\x00", b"\x0a\x81\x00x", b"\xe2\x80\x06\x03new", b"\x08\xff\x01"),
+        *(b"\x09" + bytes(8), b"\x0d" + bytes(4)),
+    ],
+)
+def test_fields_are_counted_without_being_decoded(field: bytes) -> None:
+    assert not wire.has_more_fields(field * 3, 3)
+    assert wire.has_more_fields(field * 3, 2)
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff" * 30, b"\x0a\xff\xff\xff\x7f", b"\x0a"])
+def test_counting_ends_with_bytes_that_are_no_message(body: bytes) -> None:
+    assert not wire.has_more_fields(body, 3)
