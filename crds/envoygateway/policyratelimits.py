@@ -147,7 +147,7 @@ class Cost:
 
     request: CostSource | None = None
     """What a request counts when it arrives. The default is 1; with 0 it is refused only after
-    others have used up the limit."""
+    others have used up the limit. A rule of `local` with 0 has no effect."""
     response: CostSource | None = None
     """What it counts beside when its answer is complete, for later requests. Only of `global`."""
 

@@ -18,9 +18,9 @@ from dag import nodes, ratelimitclient, tables
 from dag.engine.view import Index, View, query
 from dag.gateway.envoypolicies import limitselectors
 from dag.gateway.identities import named
-from dag.problems import Problem, Refused
+from dag.problems import Problem, Refused, shared
 from dag.problems import policies as complaints
-from dag.problems.places import Place
+from dag.problems.places import Findings, Place
 
 KIND = "BackendTrafficPolicy"
 
@@ -120,15 +120,21 @@ def _names(
     return [next(names[it]) for it in owners]
 
 
-def local(found: crd.PolicyRateLimit | None, own: Place) -> nodes.LocalLimits | None:
-    """The limits that each Envoy enforces by itself; Refused if one cannot be enforced."""
+def local(found: crd.PolicyRateLimit | None, own: Place) -> Findings[nodes.LocalLimits | None]:
+    """The limits that each Envoy enforces by itself; Refused if one cannot be enforced. Those whose
+    requests cost nothing are left out: Envoy would refuse each of their requests."""
     if found is None or found.local is None or not found.local.rules:
         return None
     at, rules = own.at("rateLimit").at("local"), found.local.rules
     places = [at.at("rules", index) for index in range(len(rules))]
     conditions = _conditions(rules, places, at)
-    made = zip(rules, places, conditions, strict=True)
-    return nodes.LocalLimits(tuple(_local(*it) for it in made))
+    made = [_local(*it) for it in zip(rules, places, conditions, strict=True)]
+    for place, it in zip(places, made, strict=True):
+        if it.cost == 0:
+            field = place.at("cost").at("request").at("number")
+            yield shared.no_effect(place, f"{field.path} is 0, so no request counts")
+    kept = tuple(it for it in made if it.cost != 0)
+    return nodes.LocalLimits(kept) if kept else None
 
 
 def _local(

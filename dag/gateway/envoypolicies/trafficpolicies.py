@@ -180,7 +180,7 @@ def _traffic(
             yield shared.no_effect(field, f"{it.type[:60]!r} is not served yet")
     try:
         limits = trafficlimits.of_all(view, spec.rate_limit, own)
-        local = trafficlimits.local(spec.rate_limit, own)
+        local = yield from trafficlimits.local(spec.rate_limit, own)
         body = trafficanswers.body_limit(spec.request_buffer, own)
     except Refused as refused:
         yield refused.problem

@@ -168,6 +168,14 @@ def test_what_else_a_local_rule_says(field: str) -> None:
     assert local(made).limits == (plain, nodes.LocalLimit(3, "Hour", **told))
 
 
+def test_a_local_rule_whose_requests_cost_nothing_is_left_out() -> None:
+    free = f"cost: {{request: {{from: Number, number: 0}}}}, {HOUR}"
+    made = counted(route("r"), policy("p", limiting(HOUR, free, where="local")))
+    assert local(made).limits == (nodes.LocalLimit(3, "Hour", **TELLING),)
+    at = "spec.rateLimit.local.rules[1]"
+    assert f"{at}: has no effect: {at}.cost.request.number is 0" in message(made)
+
+
 def test_the_service_is_told_units_numbers_and_what_is_only_counted() -> None:
     units = ("Second", "Minute", "Hour", "Day", "Week", "Month", "Year")
     rules = [f"shadowMode: {str(it == 'Day').lower()}, limit: {{requests: 0, unit: {it}}}"
