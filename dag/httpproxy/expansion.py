@@ -45,28 +45,30 @@ def expansion(view: View, key: NamespacedName) -> Expansion | None:
         allowed = view.ask(settings.root_namespaces, ())
         refusal = problems.root_not_allowed(problems.spec(key), allowed)
         return Expansion(None, (refusal,), (key,))
-    if not includes.Walk(routes.Scope(view)).covers(root):
-        return _too_large(view, root)
-    return _expansion(view, root)
+    walk, too_much = includes.begun(routes.Scope(view), root)
+    if too_much:
+        return _too_large(view, root, too_much)
+    return _expansion(view, root, walk)
 
 
-def _too_large(view: View, root: HTTPProxy) -> Expansion:
-    """The expansion of a root whose routes are too many to be read. It answers all requests for its
-    host with 503: a wider host must not take them past its guards."""
+def _too_large(view: View, root: HTTPProxy, refusal: str) -> Expansion:
+    """The expansion of a root that has too much to be read. It answers all requests for its host
+    with 503: a wider host must not take them past its guards."""
     place = problems.spec(root.metadata.key)
     every = nodes.Route(nodes.Match(), schemes.UNSERVED, place.subject)
     wanted = schemes.claim(view, root, guards.CLOSED, (routes.LocatedRoute(every, place),))
     claim = next(it for it in wanted if isinstance(it, nodes.Claim))
-    told = problems.too_many_routes(place, includes.MAX_ROUTES)
+    told = problems.too_many_routes(place, refusal)
     return Expansion(claim, (told,), (root.metadata.key,))
 
 
-def _expansion(view: View, root: HTTPProxy) -> Expansion:
+def _expansion(view: View, root: HTTPProxy, walk: includes.Walk) -> Expansion:
     guarded, told = gathered(guards.of_host(view, root))
     strange = ignored.closing(view, problems.KIND, root.metadata)
     if strange or any(it.guards for it in unserved(root.spec.virtualhost)):
         guarded = guards.CLOSED
-    walked = tuple(includes.walk(routes.Scope(view, guarded), root))
+    walk.scope = routes.Scope(view, guarded)
+    walked = tuple(includes.expand(walk, (root,), nodes.Match()))
     written = [it for it in walked if isinstance(it, routes.LocatedRoute)]
     winners = {it.route.match: it for it in written}
     served = (*winners.values(), *_implied(winners))

@@ -8,13 +8,14 @@ documentation, "HTTPProxy Inclusion".
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crds import httpproxy as crd
 from crds.conditions import MatchCondition
+from crds.meta import NamespacedName
 from dag import nodes
 from dag.foreign import ignored
-from dag.httpproxy import conditions, guards, included, routes
+from dag.httpproxy import conditions, guards, included, owner, routes, sizes
 from dag.httpproxy.included import IncludedProxy, Trail
 from dag.httpproxy.routes import LocatedRoute, Scope
 from dag.problems import Problem, Refused
@@ -23,6 +24,12 @@ from dag.problems.places import Place
 
 MAX_ROUTES = 20_000
 """The most routes of a root, and the most includes that are followed."""
+
+MAX_MEBIBYTES = 4
+"""The most text of a root and of what it includes, with the conditions that each route inherits."""
+
+FULL_NAMES = 10
+"""The most names of a root for each of which it may have all of that. More names share it."""
 
 BROKEN = nodes.Respond(502)
 """The answer of an include that leads nowhere."""
@@ -33,31 +40,50 @@ Item = IncludedProxy | LocatedRoute | Problem
 
 @dataclass(slots=True)
 class Walk:
-    """One expansion: its scope, and how many more routes and includes it may expand."""
+    """One expansion: its scope, and how many more routes, includes and characters it may expand."""
 
     scope: Scope
-    routes: int = MAX_ROUTES
-    includes: int = MAX_ROUTES
+    share: float = 1.0
+    """The share of the limits that each name of the root has."""
+    routes: int = field(init=False)
+    includes: int = field(init=False)
+    size: int = field(init=False)
+    _sizes: dict[NamespacedName, int] = field(init=False, default_factory=dict)
 
-    def covers(self, proxy: crd.HTTPProxy) -> bool:
-        """Whether enough is left for an HTTPProxy; if so, subtracts its routes and includes."""
+    def __post_init__(self) -> None:
+        self.routes = self.includes = int(MAX_ROUTES * self.share)
+        self.size = int((MAX_MEBIBYTES << 20) * self.share)
+
+    def take(self, proxy: crd.HTTPProxy, inherited: nodes.Match) -> str:
+        """Why not enough is left for an HTTPProxy, as the end of a sentence; empty if it is: then
+        what it has is subtracted."""
         routes, includes = len(proxy.spec.routes), len(proxy.spec.includes)
+        each = "" if self.share == 1 else " for each of its names"
         if routes > self.routes or includes > self.includes:
-            return False
+            return f"more than {int(MAX_ROUTES * self.share)} routes{each}"
+        size = self._size(proxy) + (routes + includes) * sizes.size(inherited)
+        if size > self.size:
+            return f"more than {MAX_MEBIBYTES * self.share:.2g} MiB of routes{each}"
         self.routes -= routes
         self.includes -= includes
-        return True
+        self.size -= size
+        return ""
+
+    def _size(self, proxy: crd.HTTPProxy) -> int:
+        key = proxy.metadata.key
+        if key not in self._sizes:
+            self._sizes[key] = sizes.size(proxy.spec)
+        return self._sizes[key]
 
 
-def walk(scope: Scope, root: crd.HTTPProxy) -> Iterator[Item]:
-    """All routes at and below a root."""
-    steps = Walk(scope)
-    if steps.covers(root):
-        yield from expand(steps, (root,), nodes.Match())
+def begun(scope: Scope, root: crd.HTTPProxy) -> tuple[Walk, str]:
+    """The walk from a root, and why it cannot be taken; empty if it can."""
+    found = Walk(scope, min(1.0, FULL_NAMES / max(1, len(owner.fqdns(root)))))
+    return found, found.take(root, nodes.Match())
 
 
 def expand(walk: Walk, trail: Trail, inherited: nodes.Match) -> Iterator[Item]:
-    """All routes at and below the end of the trail, which the walk covers."""
+    """All routes at and below the end of the trail, which the walk has taken."""
     proxy = trail[-1]
     place = problems.spec(proxy.metadata.key)
     yield IncludedProxy(proxy.metadata.key)
@@ -84,7 +110,7 @@ def _include(
         yield refused.problem
         return
     try:
-        child = _child(walk, place, trail, include)
+        child = _child(walk, place, trail, include, match)
     except Refused as refused:
         yield refused.problem
         if not _is_open(include):
@@ -106,8 +132,10 @@ def _is_open(include: crd.Include) -> bool:
 _EVERY_PATH = MatchCondition(prefix="/")
 
 
-def _child(walk: Walk, place: Place, trail: Trail, include: crd.Include) -> crd.HTTPProxy:
+def _child(
+    walk: Walk, place: Place, trail: Trail, include: crd.Include, inherited: nodes.Match
+) -> crd.HTTPProxy:
     found = included.child(walk.scope.view, place, trail, include)
-    if not walk.covers(found):
-        raise Refused(problems.too_many_routes(place, MAX_ROUTES))
+    if refusal := walk.take(found, inherited):
+        raise Refused(problems.too_many_routes(place, refusal))
     return found

@@ -62,12 +62,12 @@ def unsupported_guard(place: Place) -> Problem:
     )
 
 
-def too_many_routes(place: Place, limit: int) -> Problem:
+def too_many_routes(place: Place, refusal: str) -> Problem:
     """An expansion that was stopped."""
     return place.error(
         ErrorType.IncludeError,
         Own.TooManyRoutes,
-        f"the host has more than {limit} routes with this one's",
+        f"the host has {refusal}, with this one's",
     )
 
 

@@ -257,3 +257,44 @@ def test_a_root_that_is_too_large_by_itself_closes_its_host() -> None:
     engine.settle()
     assert routes(engine, "a.com") == ["/ -> 503"]
     assert problems(engine, "HTTPProxy", "root") == ["IncludeError/TooManyRoutes"]
+
+
+_MANY = [f"prefix: /{n}" for n in range(1000)]
+
+
+def _header(name: str) -> str:
+    return f"{{name: {name}, value: {'v' * 4000}}}"
+
+
+@pytest.mark.parametrize(
+    ("routes_", "conditions"),
+    [
+        ([on(f"/{n}", "s1") for n in range(20)], [f"header: {{name: x, exact: {'v' * 300_000}}}"]),
+        (["{services: [" + "{name: s1, port: 80}, " * 200 + "]}"], _MANY),
+        ([to("s1", f"requestHeadersPolicy: {{set: [{_header('x')}, {_header('y')}]}}")], _MANY),
+    ],
+    ids=["conditions", "services", "headers"],
+)
+def test_the_text_that_is_included_is_bounded(routes_: list[str], conditions: list[str]) -> None:
+    listed = ", ".join(f"{{name: c, conditions: [{{{it}}}]}}" for it in conditions)
+    child = proxy("c", f"routes: [{', '.join(routes_)}]")
+    engine = world(SERVICES + child + root("root", f"includes: [{listed}]"))
+    told = messages(engine, "HTTPProxy", "root")[0]
+    assert told.startswith("IncludeError/TooManyRoutes: spec.includes[")
+    assert told.endswith("]: the host has more than 4 MiB of routes, with this one's")
+    found = routes(engine, "a.com")
+    assert any(it.endswith("-> 502") for it in found)
+
+
+@pytest.mark.parametrize(("names", "served"), [(10, "default/s1:80"), (11, "503")])
+def test_many_names_of_a_root_share_the_limits(names: int, served: str) -> None:
+    many = f"a.com, aliases: [{', '.join(f'a{n}.com' for n in range(1, names))}]"
+    engine = world(SERVICES + root("root", f"routes: [{to('s1')}]", many))
+    found = next(engine.rows(tables.HTTPPROXIES))[1]
+    spec = replace(found.spec, routes=found.spec.routes * includes.MAX_ROUTES)
+    engine.write(tables.HTTPPROXIES, key("root"), replace(found, spec=spec))
+    engine.settle()
+    for host in ("a.com", "a9.com"):
+        assert routes(engine, host) == [f"/ -> {served}"]
+    told = "the host has more than 18181 routes for each of its names"
+    assert any(told in it for it in messages(engine, "HTTPProxy", "root")) == (names > 10)
