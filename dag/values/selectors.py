@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from crds.envoygateway.policytargets import TargetSelector
 from crds.gateway.selector import LabelSelector, LabelSelectorRequirement
 
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -9,7 +10,7 @@ OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 Labels = Mapping[str, str]
 
 
-def selects(selector: LabelSelector, found: Labels) -> bool:
+def selects(selector: LabelSelector | TargetSelector, found: Labels) -> bool:
     """Whether labels meet all that a selector asks for."""
     wanted = (selector.match_labels or {}).items()
     return all(found.get(key) == value for key, value in wanted) and all(

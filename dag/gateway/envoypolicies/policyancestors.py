@@ -7,6 +7,7 @@ of a policy that does not apply names the one that does. Elsewhere: what a polic
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import islice
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
@@ -136,7 +137,7 @@ class Ancestry:
         told = (*_of_fields(found, own), *unfit)
         told += tuple(self.overrides.problems_of(view, found, own))
         name = settings.controller_in_statuses(view.ask(settings.controller_name, ()))
-        of_gateways = sorted({it.gateway for it in all_ancestors})
+        of_gateways = sorted({it.gateway for it in all_ancestors})[:MOST_ANCESTORS]
         lost_at = {it: tuple(_lost(own, all_ancestors, it)) for it in of_gateways}
         ancestors = [
             AncestorStatus(
@@ -149,7 +150,7 @@ class Ancestry:
         if not ancestors:
             ancestors = [
                 AncestorStatus(it, name, _conditions((*means, *told)))
-                for it in _missing(view, found, key)
+                for it in islice(_missing(view, found, key), MOST_ANCESTORS)
             ]
         at_services = _conditions([complaints.not_for_clients(own)])
         ancestors += (
@@ -162,9 +163,10 @@ class Ancestry:
 def _ancestors(
     claims: frozenset[Claim], ref: ObjectRef, found: tuple[NamespacedName, ...]
 ) -> Iterator[tuple[NamespacedName, Ancestor]]:
+    winners = policytargets.winners(claims)
     for gateway in found:
         for it in claims:
-            winner = policytargets.winner(claims, it.section)
+            winner = winners[it.section]
             own = it.senior.key
             holder = ref if ref.kind in policyparents.HOLDERS else None
             lost = Ancestor(gateway, holder, ref, it.section, winner)

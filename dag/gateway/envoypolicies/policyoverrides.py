@@ -60,9 +60,10 @@ class Overrides:
             found = view.read(tables.BY_KIND[ref.kind], ref.key) if claims else None
             if found is None:
                 return frozenset()
-            named = {it.section for it in claims} - {""}
+            winners = policytargets.winners(claims)
+            named = winners.keys() - {""}
             parts = [it for it in named if policyparents.has_section(view, ref, it)]
-            holding = {it: policytargets.winner(claims, it) for it in ("", *parts)}
+            holding = {it: winners.get(it) for it in ("", *parts)}
             scopes = {(Scope(ref, is_part=True), holding[it]) for it in parts}
             if ref.kind not in HOLDERS:
                 at = [*_asked(ref, routeparents.of(view, found.spec, ref.namespace))]

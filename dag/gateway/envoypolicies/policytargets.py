@@ -7,7 +7,8 @@ labels, so a policy that comes or goes wakes only what it may be for. Elsewhere:
 policies (`policyancestors`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias, cast
 
 from crds.envoygateway.backendtrafficpolicy import BackendTrafficPolicy
@@ -21,7 +22,6 @@ from crds.envoygateway.policytargets import (
 )
 from crds.envoygateway.securitypolicy import SecurityPolicy
 from crds.gateway.references import GROUP
-from crds.gateway.selector import LabelSelector
 from crds.kinds import ENVOY_GATEWAY
 from crds.meta import NamespacedName, ObjectMeta, ObjectRef
 from dag import tables
@@ -72,13 +72,6 @@ class Label(NamedTuple):
     value: str = ""
 
 
-class Selecting(NamedTuple):
-    """A selector of a policy."""
-
-    senior: Senior
-    number: int
-
-
 class PolicyKind:
     """A kind of policy: the indexes by which objects find theirs."""
 
@@ -92,7 +85,7 @@ class PolicyKind:
         self.targets = targets
         self.table = cast("Table[NamespacedName, Policy]", table)
         self.naming: Index[ObjectRef, Claim] = Index(f"{name} by target", table, _by_target)
-        self.selecting: Index[Label, Selecting] = Index(f"{name} by label", table, _by_label)
+        self.selecting: Index[Label, Senior] = Index(f"{name} by label", table, _by_label)
         self.indexes = (self.naming, self.selecting)
         self.claims = self._claims()
 
@@ -104,13 +97,17 @@ class PolicyKind:
         return query(claims)
 
 
+@lru_cache(maxsize=1024)
+def winners(claims: frozenset[Claim]) -> Mapping[str, NamespacedName]:
+    """The policy that applies to each section that has any: the oldest. One policy may name
+    thousands of sections, and each listener and route asks for its own."""
+    return {it.section: it.senior.key for it in sorted(claims, reverse=True)}
+
+
 def winner(claims: frozenset[Claim], *sections: str) -> NamespacedName | None:
     """The policy that applies: of the first section that has any, the oldest."""
-    for section in sections:
-        of_section = [it.senior for it in claims if it.section == section]
-        if of_section:
-            return min(of_section).key
-    return None
+    found = winners(claims)
+    return next((found[it] for it in sections if it in found), None)
 
 
 def of_rule(view: View, kind: PolicyKind, route: ObjectRef, rule: str) -> NamespacedName | None:
@@ -163,13 +160,13 @@ def _by_target(key: NamespacedName, found: Policy) -> Iterator[tuple[ObjectRef, 
             yield target, Claim(it.section_name or "", senior(found.metadata))
 
 
-def _by_label(key: NamespacedName, found: Policy) -> Iterator[tuple[Label, Selecting]]:
-    for number, it in enumerate(found.spec.target_selectors):
+def _by_label(key: NamespacedName, found: Policy) -> Iterator[tuple[Label, Senior]]:
+    for it in found.spec.target_selectors:
         if it.group == GROUP:
             is_wide = it.namespaces is not None and it.namespaces.from_ != "Same"
             namespace = "" if is_wide else key.namespace
             name, value = min((it.match_labels or {"": ""}).items())
-            yield Label(it.kind, namespace, name, value), Selecting(senior(found.metadata), number)
+            yield Label(it.kind, namespace, name, value), senior(found.metadata)
 
 
 def _selected(view: View, kind: PolicyKind, ref: ObjectRef) -> Iterator[Claim]:
@@ -186,31 +183,30 @@ def _asking(
     if found is None:
         return
     metadata: ObjectMeta = found.metadata
-    for namespace in (ref.namespace, ""):
-        for name, value in (("", ""), *sorted(metadata.labels.items())):
-            for it in view.bucket(kind.selecting, Label(ref.kind, namespace, name, value)):
-                wanted = _asked(view, kind, it, ref, metadata)
-                if wanted is not None:
-                    yield it.senior, wanted
+    selecting = {
+        it
+        for namespace in (ref.namespace, "")
+        for name, value in (("", ""), *metadata.labels.items())
+        for it in view.bucket(kind.selecting, Label(ref.kind, namespace, name, value))
+    }
+    for it in sorted(selecting):
+        yield from ((it, wanted) for wanted in _asked(view, kind, it.key, ref, metadata))
 
 
 def _asked(
-    view: View, kind: PolicyKind, found: Selecting, ref: ObjectRef, metadata: ObjectMeta
-) -> TargetSelector | None:
-    """The selector, if it asks for the labels of an object and a grant permits it."""
-    own = found.senior.key
+    view: View, kind: PolicyKind, own: NamespacedName, ref: ObjectRef, metadata: ObjectMeta
+) -> Iterator[TargetSelector]:
+    """The selectors of a policy that ask for the labels of an object, if a grant permits it. That
+    is looked at first: what a policy of somebody else selects in vain costs nothing."""
     policy = view.read(kind.table, own)
-    if policy is None:
-        return None
-    wanted: TargetSelector = policy.spec.target_selectors[found.number]
-    asked = LabelSelector(
-        match_labels=wanted.match_labels, match_expressions=wanted.match_expressions
-    )
-    if not selectors.selects(asked, metadata.labels):
-        return None
     referrer = grants.Referrer(ENVOY_GATEWAY, kind.name, own.namespace)
     target = grants.Target(GROUP, ref.kind, ref.namespace, ref.name)
-    return wanted if grants.is_granted(view, referrer, target) else None
+    if policy is None or not grants.is_granted(view, referrer, target):
+        return
+    for it in policy.spec.target_selectors:
+        is_of_kind = it.kind == ref.kind and it.group == GROUP
+        if is_of_kind and selectors.selects(it, metadata.labels):
+            yield it
 
 
 def _admits(view: View, wanted: TargetSelector, own: str, namespace: str) -> bool:
