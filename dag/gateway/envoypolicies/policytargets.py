@@ -197,13 +197,14 @@ def _asked(
     view: View, kind: PolicyKind, own: NamespacedName, ref: ObjectRef, metadata: ObjectMeta
 ) -> Iterator[TargetSelector]:
     """The selectors of a policy that ask for the labels of an object, if a grant permits it. That
-    is looked at first: what a policy of somebody else selects in vain costs nothing."""
-    policy = view.read(kind.table, own)
+    is looked at first: what a policy of somebody else selects in vain costs nothing, and an edit of
+    it wakes no object."""
     referrer = grants.Referrer(ENVOY_GATEWAY, kind.name, own.namespace)
     target = grants.Target(GROUP, ref.kind, ref.namespace, ref.name)
-    if policy is None or not grants.is_granted(view, referrer, target):
+    if not grants.is_granted(view, referrer, target):
         return
-    for it in policy.spec.target_selectors:
+    policy = view.read(kind.table, own)
+    for it in policy.spec.target_selectors if policy is not None else ():
         is_of_kind = it.kind == ref.kind and it.group == GROUP
         if is_of_kind and selectors.selects(it, metadata.labels):
             yield it
