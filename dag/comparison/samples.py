@@ -111,7 +111,9 @@ class _Reader:
 
 
 def _times(texts: Texts, count: int) -> Texts:
-    return tuple(it * count for it in texts) if count else ("",)
+    """Each text as often. What RE2 takes literally (`\\Q…\\E`) may ask for any number."""
+    most = min(count, regexes.MAX_LENGTH + 1)  # more is too long even for one character
+    return tuple(it * most for it in texts) if count else ("",)
 
 
 def _few(texts: Iterable[str | None]) -> Texts:

@@ -42,7 +42,7 @@ def test_every_alternative_has_a_text() -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        r"\Qa.b\E",  # not read
+        r"\Qa.b\E", rf"\Qa{{{'9' * 20}}}\E",  # not read
         r"a\bb", r"\n", r"[^ -~]", "a^",  # without a text that could be sent
         "(" * 70 + "a" + ")" * 70,
     ],
