@@ -208,7 +208,7 @@ class HTTPProxySpec:
     alone. It requires `virtualhost.tls`."""
     includes: tuple[Include, ...] = ()
     """Other HTTPProxies that serve a part of the requests. Includes may be nested up to 100 deep,
-    and a root may have up to 20,000 routes and 4 MiB of text, with what it includes."""
+    and a root may have up to 20,000 routes and 8 MiB of text, with what it includes."""
     ingress_class_name: str | None = None
     """The class of the controller that serves this object. An annotation such as
     `kubernetes.io/ingress.class` wins over it. The default is `ingress.classNames` of the

@@ -25,7 +25,7 @@ from dag.problems.places import Place
 MAX_ROUTES = 20_000
 """The most routes of a root, and the most includes that are followed."""
 
-MAX_MEBIBYTES = 4
+MAX_MEBIBYTES = 8
 """The most text of a root and of what it includes, with the conditions that each route inherits."""
 
 FULL_NAMES = 10

@@ -263,14 +263,14 @@ _MANY = [f"prefix: /{n}" for n in range(1000)]
 
 
 def _header(name: str) -> str:
-    return f"{{name: {name}, value: {'v' * 4000}}}"
+    return f"{{name: {name}, value: {'v' * 8000}}}"
 
 
 @pytest.mark.parametrize(
     ("routes_", "conditions"),
     [
-        ([on(f"/{n}", "s1") for n in range(20)], [f"header: {{name: x, exact: {'v' * 300_000}}}"]),
-        (["{services: [" + "{name: s1, port: 80}, " * 200 + "]}"], _MANY),
+        ([on(f"/{n}", "s1") for n in range(40)], [f"header: {{name: x, exact: {'v' * 300_000}}}"]),
+        (["{services: [" + "{name: s1, port: 80}, " * 400 + "]}"], _MANY),
         ([to("s1", f"requestHeadersPolicy: {{set: [{_header('x')}, {_header('y')}]}}")], _MANY),
     ],
     ids=["conditions", "services", "headers"],
@@ -281,7 +281,7 @@ def test_the_text_that_is_included_is_bounded(routes_: list[str], conditions: li
     engine = world(SERVICES + child + root("root", f"includes: [{listed}]"))
     told = messages(engine, "HTTPProxy", "root")[0]
     assert told.startswith("IncludeError/TooManyRoutes: spec.includes[")
-    assert told.endswith("]: the host has more than 4 MiB of routes, with this one's")
+    assert told.endswith("]: the host has more than 8 MiB of routes, with this one's")
     found = routes(engine, "a.com")
     assert any(it.endswith("-> 502") for it in found)
 
