@@ -46,7 +46,7 @@ def virtual_host(view: View, key: nodes.HostKey) -> nodes.VirtualHost | None:
     if not any(wanted.every) and (is_open or not _is_kept(view, key)):
         return None
     routes = _in_order(wanted)
-    if routes and servedlisteners.is_closed(view, key):
+    if routes and gateway_hosts.is_closed(view, key):
         routes = (nodes.Route(nodes.Match(), CLOSED, routes[0].origin),)
     elif _is_closed(view, claim):
         routes = tuple(map(_closed, routes))

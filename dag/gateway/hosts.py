@@ -10,6 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from crds.meta import ObjectRef
+from crds.records import replace
 from dag import nodes
 from dag.configuration import settings
 from dag.engine.view import View, query
@@ -43,13 +44,18 @@ def routes(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...
     found = view.ask(servedlisteners.owner, key)
     if found is None or not found.is_http or found.lacks_certificates:
         return ()
-    if found.is_closed or clientports.is_closed(view, found.section):
-        return ((nodes.Route(nodes.Match(), REFUSED, found.section.holder),),)
+    every = nodes.Route(nodes.Match(), REFUSED, found.section.holder)
+    if found.is_closed:
+        return ((every,),)
     ranked = sorted(view.bucket(attachment.ATTACHED, AttachmentPoint(key, found.section)))
-    return tuple(
+    made = tuple(
         tuple(_completed(view, group, found, key.host))
         for _, group in itertools.groupby(ranked, lambda it: it.width)
     )
+    if clientports.is_closed(view, found.section):
+        # Each route keeps its requests, so that they reach no wider route of another API.
+        return (*(tuple(replace(it, action=REFUSED) for it in group) for group in made), (every,))
+    return made
 
 
 def _completed(
@@ -66,6 +72,17 @@ def _completed(
             found = routeshaping.shaped(view, found, shapes)
             found = completion.completed(view, found, owner, host)
             yield listenerclients.routed(found, clients)
+
+
+def is_closed(view: View, key: nodes.HostKey) -> bool:
+    """Whether a host has no open route of any API, because its listener is closed: it has a guard
+    that is not served, or its policy does not say what the clients must show that it lets in."""
+    if servedlisteners.is_closed(view, key):
+        return True
+    found = view.ask(servedlisteners.owner, key)
+    if found is None or found.family != "HTTPS" or found.lacks_certificates:
+        return False
+    return clientports.is_closed(view, found.section)
 
 
 def server_names(view: View, key: nodes.HostKey) -> nodes.ServerNames | None:

@@ -30,11 +30,12 @@ from tests.dag.gateway.manifests import (
     https,
     listener,
     listener_set,
+    on,
     route,
     service,
     stream_route,
 )
-from tests.dag.world import apply, delete, key, world
+from tests.dag.world import apply, delete, key, routes, world
 from tests.testbed import pairs
 
 GIVEN = gateway_class() + service("s1") + pairs.secret("cert")
@@ -500,6 +501,29 @@ def test_what_keeps_somebody_out_and_is_not_served_closes_its_listeners(
     assert "its listeners answer 503" in message
     delete(it, "ClientTrafficPolicy", "a")
     assert isinstance(answers(it, "a.example.com")[0], nodes.Forward)
+
+
+@pytest.mark.parametrize(
+    ("listener_", "expected"),
+    [
+        ("ingress_http", ["/p/... -> 503", "/p -> default/s1:80", "/ -> 503"]),
+        ("ingress_https", ["/ -> 503"]),
+    ],
+)
+def test_a_closed_listener_lets_nobody_in_by_another_api(
+    listener_: str, expected: list[str]
+) -> None:
+    """Over TLS the HTTPProxy relied on its check of clients; plain HTTP asks them for nothing."""
+    routed = route("r", on("/p", "s1"), hosts=("a.example.com",))
+    proxy = classic_proxy("a.example.com").replace(
+        "[{serv", "[{permitInsecure: true, conditions: [{prefix: /p}], serv"
+    )
+    check = f"tls: {{clientValidation: {{{REFS}}}}}"
+    open_ = pairs.authority("ca") + proxy.replace("null", "{secretName: cert}")
+    it = world(GIVEN + TWO + open_ + routed + policy("a", check))
+    assert routes(it, "a.example.com", listener_)[0] == "/p/... -> default/s1:80"
+    delete(it, "Secret", "ca")
+    assert routes(it, "a.example.com", listener_) == expected
 
 
 IGNORED = [
