@@ -87,9 +87,8 @@ def secure_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
 
 def _taken(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     """What TLS connections for a host get where it has TLS."""
-    found = next(_wanted_hosts(view, key), None)
-    if found is not None:
-        return found
+    if (found := next(_wanted_hosts(view, key), None)) is not None:
+        return gateway_hosts.kept_host(view, key) or found
     if key.host == hostnames.EVERY and _is_at(key, view.ask(listeners.secure_listener, ())):
         return _fallback(view, key) or gateway_hosts.closed_host(view, key)
     return gateway_hosts.closed_host(view, key)
@@ -215,7 +214,8 @@ class _Wanted(NamedTuple):
 
 
 def _wanted(view: View, key: nodes.HostKey) -> _Wanted:
-    return _Wanted(gateway_hosts.groups(view, key), tuple(_classic_routes(view, key)))
+    classic = tuple(_classic_routes(view, key))
+    return _Wanted(gateway_hosts.groups(view, key, classic), classic)
 
 
 def shadowed_routes(view: View, key: nodes.HostKey) -> Iterator[tuple[nodes.Route, nodes.Route]]:

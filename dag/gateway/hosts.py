@@ -29,10 +29,16 @@ from dag.gateway.envoypolicies import routeshaping
 from dag.gateway.servedlisteners import ServedListener
 
 
-def groups(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...]:
+def groups(
+    view: View, key: nodes.HostKey, others: Sequence[nodes.Route]
+) -> tuple[tuple[nodes.Route, ...], ...]:
     """The routes of a host, by `routes`; asked only for hosts that a Gateway's listener owns, so
-    that no query is kept for others."""
-    return view.ask(routes, key) if view.ask(servedlisteners.owner, key) is not None else ()
+    that no query is kept for others. A listener without certificate has none, unless `others` of
+    another API are served there: those must not take the requests of its routes."""
+    found = view.ask(servedlisteners.owner, key)
+    if found is None or (found.lacks_certificates and not others):
+        return ()
+    return view.ask(routes, key)
 
 
 @query
@@ -42,7 +48,7 @@ def routes(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...
     In each group the oldest object is first, its rules in the order they are written.
     """
     found = view.ask(servedlisteners.owner, key)
-    if found is None or not found.is_http or found.lacks_certificates:
+    if found is None or not found.is_http:
         return ()
     every = nodes.Route(nodes.Match(), REFUSED, found.section.holder)
     if found.is_closed:
@@ -52,10 +58,12 @@ def routes(view: View, key: nodes.HostKey) -> tuple[tuple[nodes.Route, ...], ...
         tuple(_completed(view, group, found, key.host))
         for _, group in itertools.groupby(ranked, lambda it: it.width)
     )
-    if clientports.is_closed(view, found.section):
-        # Each route keeps its requests, so that they reach no wider route of another API.
-        return (*(tuple(replace(it, action=REFUSED) for it in group) for group in made), (every,))
-    return made
+    is_closed = clientports.is_closed(view, found.section)
+    if not (is_closed or found.lacks_certificates):
+        return made
+    # Each route keeps its requests, so that they reach no wider route of another API.
+    refused = (tuple(replace(it, action=REFUSED) for it in group) for group in made)
+    return (*refused, (every,)) if is_closed else tuple(refused)
 
 
 def _completed(
@@ -151,6 +159,18 @@ def uncertified_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
     if found is None or found.family != "HTTPS":
         return None
     return nodes.SecureHost(None, (found.section.holder,), CLOSED)
+
+
+def kept_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:
+    """Closes connections for a host whose listener checks clients and lacks what it needs to
+    terminate TLS: another API would let everybody in."""
+    found = view.ask(servedlisteners.owner, key)
+    if found is None or not found.lacks_certificates:
+        return None
+    asked = listenerclients.of_listener(view, found)
+    if found.checks_clients or (asked is not None and (asked.is_closed or asked.tls.clients)):
+        return uncertified_host(view, key)
+    return None
 
 
 def closed_host(view: View, key: nodes.HostKey) -> nodes.SecureHost | None:

@@ -45,14 +45,17 @@ class ListenerState:
     secrets: tuple[NamespacedName, ...] = ()
     """The certificates, if it terminates TLS and is served."""
     lacks_certificates: bool = False
-    """It is not served for nothing but its certificates, of which it has none: connections for its
-    host are no others'."""
+    """It is not served for nothing but its certificates, of which it has none, or those of clients,
+    which it cannot check: connections for its host are no others'."""
+    checks_clients: bool = False
+    """Clients are to show certificates."""
     clients: nodes.ClientValidation | None = None
     """What clients must show."""
     terminates: bool = False
     """TLS ends here."""
     filters: tuple[nodes.Authorization, ...] = ()
-    """Servers that decide over each request before it is routed, in order; if it is served."""
+    """Servers that decide over each request before it is routed, in order; if it is served or lacks
+    certificates, for requests to hosts of other APIs pass them, too."""
 
     @property
     def is_closed(self) -> bool:
@@ -81,12 +84,14 @@ def states(view: View, holder: ObjectRef) -> tuple[ListenerState, ...]:
     judged: list[ListenerState] = []
     for index, (it, spec) in enumerate(zip(found.spec.listeners, asked, strict=True)):
         at = Place(holder).at("listeners", index)
-        findings = tuple(_findings(view, gateway, it, spec, at))
+        checks = tuple(_checks(view, gateway, it))
+        findings = tuple(_findings(view, it, spec, checks, at))
         filters = tuple(listenerfilters.resolved(view, it, at))
         closing = (*(found for found in filters if isinstance(found, Problem)), *guarding)
-        state = _state(spec, it, findings, closing, is_refused)
+        state = _state(spec, it, findings, checks, closing, is_refused)
         decided = tuple(found for found in filters if isinstance(found, nodes.Authorization))
-        judged.append(replace(state, filters=decided if state.is_served else ()))
+        has_filters = state.is_served or state.lacks_certificates
+        judged.append(replace(state, filters=decided if has_filters else ()))
     return tuple(judged)
 
 
@@ -94,22 +99,26 @@ def _state(
     spec: ListenerSpec,
     listener: crd.Listener,
     found: tuple[Finding, ...],
+    checks: tuple[Finding, ...],
     closing: tuple[Problem, ...],
     is_refused: bool,
 ) -> ListenerState:
     guards = closing if spec.family is not None else ()
     told = tuple(it for it in found if isinstance(it, Problem))
     secrets = tuple(it for it in found if isinstance(it, NamespacedName))
-    lacks_certificates = (
-        listenerspecs.terminates(listener) and not secrets and not spec.allows_certificates
-    )
-    is_stopped = is_refused or not spec.kinds or any(map(unguarded.stops_a_listener, told))
+    stopping = [it for it in told if unguarded.stops_a_listener(it)]
+    is_unchecked = any(it in checks for it in stopping)
+    is_bare = not secrets and not spec.allows_certificates
+    lacks_certificates = listenerspecs.terminates(listener) and (is_bare or is_unchecked)
+    is_stopped = is_refused or not spec.kinds or any(it not in checks for it in stopping)
     if is_stopped or lacks_certificates:
         return ListenerState(
             spec,
             is_served=False,
+            closing=() if is_stopped else guards,
             problems=(*guards, *told),
             lacks_certificates=not is_stopped,
+            checks_clients=bool(checks),
             terminates=lacks_certificates,
         )
     return ListenerState(
@@ -119,12 +128,23 @@ def _state(
         problems=(*guards, *told),
         secrets=secrets,
         clients=next((it for it in found if isinstance(it, nodes.ClientValidation)), None),
+        checks_clients=bool(checks),
         terminates=listenerspecs.terminates(listener),
     )
 
 
+def _checks(view: View, gateway: NamespacedName, listener: crd.Listener) -> Iterator[Finding]:
+    """How clients are checked, and why not."""
+    if listenerspecs.terminates(listener):
+        yield from clients.validation(view, gateway, listener.port)
+
+
 def _findings(
-    view: View, gateway: NamespacedName, listener: crd.Listener, spec: ListenerSpec, at: Place
+    view: View,
+    listener: crd.Listener,
+    spec: ListenerSpec,
+    checks: tuple[Finding, ...],
+    at: Place,
 ) -> Iterator[Finding]:
     if spec.family is None:
         yield problems.protocol_not_supported(at, listener.protocol)
@@ -133,7 +153,7 @@ def _findings(
     yield from _values(listener, at)
     yield from _kinds(listener, spec, at)
     if listenerspecs.terminates(listener):
-        yield from clients.validation(view, gateway, listener.port)
+        yield from checks
         yield from certificates.certificates(view, listener, at)
     elif listener.tls is not None and listener.tls.certificate_refs:
         yield problems.certificate_without_use(at.at("tls").at("certificateRefs"))

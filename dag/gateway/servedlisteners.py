@@ -39,7 +39,10 @@ class ServedListener:
     is_filtered: bool = False
     """Its requests pass filters before they are routed (`filteredlisteners`)."""
     lacks_certificates: bool = False
-    """It has no certificate. Its host is no other listener's, and nothing is routed on it."""
+    """It has no certificate, or cannot check those of clients. Its host is no other listener's, and
+    nothing is routed on it."""
+    checks_clients: bool = False
+    """It does, or would if it did not lack certificates."""
 
     @property
     def family(self) -> Family:
@@ -84,6 +87,7 @@ def _owner(fleet: str, gateway: NamespacedName, state: ListenerState) -> ServedL
         is_closed=state.is_closed,
         is_filtered=bool(state.filters),
         lacks_certificates=state.lacks_certificates,
+        checks_clients=state.checks_clients,
     )
 
 

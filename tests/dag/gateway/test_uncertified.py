@@ -5,6 +5,7 @@ import pytest
 from dag import hosts, listeners, nodes
 from dag.engine.incremental import Engine
 from dag.fleetnames import DEFAULT_FLEET
+from dag.gateway import filteredlisteners
 from tests.dag.gateway import status_text
 from tests.dag.gateway.manifests import (
     gateway,
@@ -14,6 +15,7 @@ from tests.dag.gateway.manifests import (
     https,
     listener,
     listener_set,
+    on,
     route,
     service,
 )
@@ -96,6 +98,61 @@ def test_an_httpproxy_with_a_certificate_serves_the_host() -> None:
     it = world(GIVEN + OWN + WIDE + proxy)
     assert tls(it, "a.example.com") == "default/cert 1.2-1.3"
     assert secure(it, "a.example.com") == ["/ -> default/s2:80"]
+
+
+def test_no_httpproxy_takes_the_requests_of_routes_whose_listener_has_no_certificate() -> None:
+    proxy = proxies.tls_root("p", f"routes: [{proxies.to('s2')}]", fqdn="a.example.com")
+    routed = route("r", on("/own", "s1"), hosts=("a.example.com",), parents=SET % "own")
+    it = world(GIVEN + OWN + routed + proxy)
+    assert secure(it, "a.example.com") == ["/own/... -> 503", "/ -> default/s2:80"]
+
+
+_FRONTEND = "tls: {frontend: {default: {validation: {caCertificateRefs: [%s]}}}}"
+_AUTHORITY = "{group: '', kind: Secret, name: ca}"
+_POLICY = """
+---
+apiVersion: gateway.envoyproxy.io/v1alpha1
+kind: ClientTrafficPolicy
+metadata: {name: clients, namespace: default}
+spec:
+  targetRefs: [{group: gateway.networking.k8s.io, kind: Gateway, name: gw}]
+  tls: {clientValidation: {caCertificateRefs: [{name: ca}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("check", "more", "lost"),
+    [
+        (_FRONTEND % _AUTHORITY, "", "own"),
+        (_FRONTEND % _AUTHORITY, "", "ca"),
+        ("", _POLICY, "own"),
+    ],
+)
+@pytest.mark.parametrize("fqdn", ["a.example.com", "'*.example.com'"])
+def test_no_other_api_lets_in_whom_a_listener_that_is_not_served_would_check(
+    check: str, more: str, lost: str, fqdn: str
+) -> None:
+    own = gateway("gw", https("a", "own", host("a.example.com")), rest=check)
+    proxy = proxies.tls_root("p", f"routes: [{proxies.to('s2')}]", fqdn=fqdn)
+    it = world(GIVEN + own + more + pairs.authority("ca") + pairs.secret("own") + proxy)
+    assert tls(it, "a.example.com") == "default/own 1.2-1.3"
+    delete(it, "Secret", lost)
+    assert _is_closed(it, "a.example.com")
+
+
+def test_the_filters_of_a_listener_without_certificate_are_passed_on_hosts_of_other_apis() -> None:
+    asked = "protocol: HTTP, http: {path: /}, backendRef: {name: s1, port: 80}"
+    filters = f"filters: {{requests: [{{type: ExternalAuth, externalAuth: {{{asked}}}}}]}}"
+    proxy = proxies.tls_root("p", f"routes: [{proxies.to('s2')}]", fqdn="a.example.com")
+    it = world(GIVEN + gateway("gw", https("a", "own", filters)) + pairs.secret("own") + proxy)
+    key = nodes.ListenerKey(DEFAULT_FLEET, "ingress_https")
+    before = it.answer(filteredlisteners.filters, key)
+    assert before
+    delete(it, "Secret", "own")
+    assert secure(it, "a.example.com")[0] == "/ -> default/s2:80"
+    assert it.answer(filteredlisteners.filters, key) == before
+    delete(it, "Service", "s1")
+    assert secure(it, "a.example.com") == ["/ -> 503"]
 
 
 def test_a_listener_whose_routes_may_bring_certificates_keeps_its_hosts() -> None:
