@@ -14,8 +14,17 @@ def folder(*names: str) -> Path:
     return place.joinpath("contour-ingress", *names)
 
 
+def is_there(path: Path) -> bool:
+    """Whether there is a folder. Then it counts as the newest: somebody is about to use it."""
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def forget(shelf: Path, kept: int) -> None:
-    """Removes all folders but the newest, which somebody may be using."""
+    """Removes all folders but those that were made or used last, which somebody may be using."""
     found: dict[Path, float] = {}
     for path in shelf.iterdir():
         with suppress(FileNotFoundError):  # another process may be at it as well

@@ -35,9 +35,9 @@ def running(
 def stored(*crds: Path) -> Path:
     """A folder of etcd with these CRDs, and with what an API server makes by itself."""
     kept = cache.folder("etcd", hash_of(crds))
-    if not kept.is_dir():
+    if not cache.is_there(kept):
         with cache.alone(kept), tempfile.TemporaryDirectory(dir=kept.parent) as place:
-            if not kept.is_dir():
+            if not cache.is_there(kept):
                 _made(Path(place), crds).rename(kept)
                 cache.forget(kept.parent, _KEPT)
     return kept

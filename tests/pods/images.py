@@ -98,7 +98,7 @@ def _installed() -> Path:
     """The folder of a virtual environment with our wheel."""
     folder = cache.folder("wheels", _hash())
     with cache.alone(folder):
-        if not (folder / "made").is_file():
+        if not (cache.is_there(folder) and (folder / "made").is_file()):
             shutil.rmtree(folder, ignore_errors=True)
             _install(folder)
             (folder / "made").touch()
