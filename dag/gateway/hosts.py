@@ -18,6 +18,7 @@ from dag.gateway import (
     attachment,
     clientports,
     completion,
+    copies,
     listenerclients,
     listenerguards,
     routecertificates,
@@ -73,13 +74,16 @@ def _completed(
     shapes = routeshaping.of_listener(view, *owner.section, owner.gateway)
     clients = listenerclients.of_routes(view, owner)
     is_guarded = guard is not None or routeshaping.guards(shapes)
+    inherited = copies.inherited(view, owner)
     for candidate in group:
-        rules = kinds.rules(view, candidate.route.ref)
+        ref = candidate.route.ref
+        rules = kinds.rules(view, ref)
+        is_closed = copies.closes(view, copies.Spread(ref, *owner.section, inherited), rules)
         for route in (*rules.routes, *(rules.if_guarded if is_guarded else ())):
             found = listenerguards.guarded(view, route, guard)
             found = routeshaping.shaped(view, found, shapes)
             found = completion.completed(view, found, owner, host)
-            yield listenerclients.routed(found, clients)
+            yield copies.closed(found) if is_closed else listenerclients.routed(found, clients)
 
 
 def is_closed(view: View, key: nodes.HostKey) -> bool:

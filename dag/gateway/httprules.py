@@ -16,7 +16,7 @@ from crds.gateway.references import BackendObjectReference
 from crds.meta import ObjectRef
 from crds.records import dataclass, replace
 from crds.unserved import UnservedField, unserved
-from dag import nodes
+from dag import nodes, sizes
 from dag.engine.view import View
 from dag.gateway import (
     actions,
@@ -109,7 +109,8 @@ def rules(
     together = _together(view, own.subject, written, found, more)
     asked_by_guards = securityguards.asked(view, own, written)
     leads_to = tuple(sorted({*together.leads_to, *asked_by_guards}))
-    return replace(together, names=named, leads_to=leads_to)
+    text = sizes.of_entries((*together.routes, *together.if_guarded))
+    return replace(together, names=named, text=text, leads_to=leads_to)
 
 
 def _read(
@@ -224,19 +225,18 @@ def _routes(
             shut = nodes.Route(nodes.Match(), closed, at.subject, attached=attached)
             yield from (replace(shut, match=match) for match in wanted)
         else:
-            made = (_route(rule, at, match, found, joined) for match in wanted)
-            yield from (replace(it, extensions=shaping, attached=attached) for it in made)
+            made = replace(_route(rule, at, found, joined), extensions=shaping, attached=attached)
+            yield from (replace(made, match=match) for match in wanted)
 
 
 def _route(
     rule: HTTPRouteRule,
     at: Place,
-    match: nodes.Match,
     action: nodes.Action,
     policies: nodes.Policies | None,
 ) -> nodes.Route:
     return nodes.Route(
-        match=match,
+        match=nodes.Match(),
         action=action,
         origin=at.subject,
         request_headers=filters.request_headers(rule),

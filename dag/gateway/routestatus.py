@@ -13,6 +13,7 @@ from dag.engine.view import Query, View, query
 from dag.gateway import (
     attachment,
     conditions,
+    copies,
     listenerguards,
     precedence,
     routecertificates,
@@ -90,6 +91,7 @@ def _conditions(
         *routecertificates.problems_of(view, ref, parent),
         *precedence.problems_of(view, ref, parent),
         *listenerguards.problems_of(view, ref, parent, rules),
+        *copies.problems_of(view, ref, Place(ref)),
         *_unauthorized(view, ref),
     )
     yield conditions.condition(ConditionType.Accepted, told, "the route is attached")

@@ -38,6 +38,8 @@ class Rules:
     is_accepted: bool = True
     """Whether at least one rule is served as it is written."""
     unserved: tuple[UnservedRule, ...] = ()
+    text: int = 0
+    """The characters of what the routes do (`sizes.of_entries`), which each host gets."""
     leads_to: tuple[ObjectRef, ...] = ()
     """The Services and XBackends that it leads to, sorted."""
 

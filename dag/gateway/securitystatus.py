@@ -16,6 +16,7 @@ from dag import tables
 from dag.engine.view import Index, Kept, View, query
 from dag.gateway import (
     attachment,
+    copies,
     listenerguards,
     listenersets,
     routes,
@@ -75,10 +76,11 @@ def _told(view: View, key: NamespacedName) -> Iterator[Problem]:
     if found is None or isinstance(found, UnreadPolicy):
         return
     yield from unservedrules.problems_of(view, securitypolicies.ref(key), found.spec)
+    own = complaints.attached(securitypolicies.KIND, key)
+    yield from copies.problems_of(view, own.subject, own)
     streams = view.bucket(OF_HOLDERS, key) | view.bucket(OF_ROUTES, key)
     if not streams:
         return
-    own = complaints.attached(securitypolicies.KIND, key)
     targets = _named(it for it in streams if it.are_targets)
     if targets:
         yield complaints.policy_closes_streams(own, targets)

@@ -18,7 +18,7 @@ from crds.meta import NamespacedName, ObjectRef
 from crds.records import replace
 from dag import nodes, tables
 from dag.engine.view import Index, View, query
-from dag.gateway import attachment, backends, conditions, routes, unservedrules
+from dag.gateway import attachment, backends, conditions, copies, routes, unservedrules
 from dag.gateway.envoypolicies import (
     policymerging,
     policytargets,
@@ -170,6 +170,7 @@ def _told(view: View, key: NamespacedName) -> Iterator[Problem]:
         return
     yield from unservedrules.problems_of(view, ObjectRef(trafficpolicies.KIND, *key), found.spec)
     own = complaints.attached(trafficpolicies.KIND, key)
+    yield from copies.problems_of(view, own.subject, own)
     kinds, fields = sorted(view.bucket(STREAMED, key)), tuple(_of_requests_alone(found.spec))
     if kinds and fields:
         yield complaints.no_effect_on_streams(own, fields, ", ".join(f"{it}s" for it in kinds))

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from crds import httpproxy as crd
 from crds.conditions import MatchCondition
 from crds.meta import NamespacedName
-from dag import nodes
+from dag import nodes, sizes
 from dag.foreign import ignored
-from dag.httpproxy import conditions, guards, included, owner, routes, sizes
+from dag.httpproxy import conditions, guards, included, owner, routes
 from dag.httpproxy.included import IncludedProxy, Trail
 from dag.httpproxy.routes import LocatedRoute, Scope
 from dag.problems import Problem, Refused

@@ -163,6 +163,12 @@ def closed_by_policy(route: Place, policy: ObjectRef) -> Problem:
     return policy_remark(route, why)
 
 
+def too_much_text(owner: Place, route: str, numbers: str) -> Problem:
+    """A route that would have Envoy know too much, told to its owner or to that of a policy."""
+    why = f"what it and its policies say is made for each match: {numbers}"
+    return policy_remark(owner, f"{route} answers an error, because {why}")
+
+
 def not_kept_by_clients(rule: Place, policy: ObjectRef, is_closed: bool) -> Problem:
     """A policy of a rule for gRPC clients without a proxy, which do not keep it."""
     then = "fails their calls" if is_closed else "is served to them without it"

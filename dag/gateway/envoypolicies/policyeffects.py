@@ -13,7 +13,7 @@ from crds.gateway.known import unknown_values
 from crds.meta import NamespacedName
 from crds.records import dataclass, replace
 from crds.unserved import unserved
-from dag import tables
+from dag import sizes, tables
 from dag.engine.view import Index, Kept, Query, View, query
 from dag.gateway.envoypolicies import policymerging
 from dag.gateway.envoypolicies.policyancestors import Ancestry
@@ -34,6 +34,8 @@ class Meaning(Generic[E]):
 
     effect: E
     problems: tuple[Problem, ...] = ()
+    size: int = 0
+    """How much text the effect has, which each route entry gets."""
 
 
 Means: TypeAlias = Callable[[View, S, Place], Findings[E | None]]
@@ -61,8 +63,9 @@ class Effects(Generic[S, E]):
         name = ancestry.kind.name
         self.meaning = self._meaning()
         self.found: Index[NamespacedName, E] = Index(f"effects of {name}", self.meaning, _effect)
+        self.sizes: Index[NamespacedName, int] = Index(f"sizes of {name}", self.meaning, _size)
         more = merging.indexes if merging is not None else ()
-        self.indexes = (*ancestry.indexes, self.found, *more)
+        self.indexes = (*ancestry.indexes, self.found, self.sizes, *more)
         self.kept = (*ancestry.kept, Kept(self.meaning, ancestry.in_use))
         if merging is not None:
             together = Kept(self.meaning, merging.in_use)
@@ -72,6 +75,10 @@ class Effects(Generic[S, E]):
     def of(self, view: View, policy: NamespacedName) -> E:
         """The effect of a policy that applies."""
         return next(iter(view.bucket(self.found, policy)), self.closed)
+
+    def size(self, view: View, policy: NamespacedName) -> int:
+        """How much text the effect of a policy that applies has."""
+        return next(iter(view.bucket(self.sizes, policy)), 0)
 
     def is_merging(self, view: View, policy: NamespacedName) -> bool:
         """Whether the effect of a route's policy depends on the listener (`merged`)."""
@@ -92,7 +99,8 @@ class Effects(Generic[S, E]):
             effect, told = gathered(self.means(view, found.spec, found.own))
             if effect is None or closing:
                 effect = self.closed
-            return Meaning(effect, tuple(_retold(found.own, (*closing, *told))))
+            told = tuple(_retold(found.own, (*closing, *told)))
+            return Meaning(effect, told, sizes.size(effect))
 
         meaning.__name__ = f"meaning_of_{self.ancestry.kind.name}"
         return query(meaning)
@@ -174,3 +182,8 @@ def unserved_guards(view: View, found: Policy, own: Place) -> Iterator[Problem]:
 
 def _effect(key: NamespacedName, found: Meaning[E]) -> Iterator[tuple[NamespacedName, E]]:
     yield key, found.effect
+
+
+def _size(key: NamespacedName, found: Meaning[E]) -> Iterator[tuple[NamespacedName, int]]:
+    if found.size:
+        yield key, found.size
