@@ -45,6 +45,8 @@ class Walk:
     scope: Scope
     share: float = 1.0
     """The share of the limits that each name of the root has."""
+    authorization: int = 0
+    """The characters of the host's authorization, which each route with an `authPolicy` repeats."""
     routes: int = field(init=False)
     includes: int = field(init=False)
     size: int = field(init=False)
@@ -62,6 +64,8 @@ class Walk:
         if routes > self.routes or includes > self.includes:
             return f"more than {int(MAX_ROUTES * self.share)} routes{each}"
         size = self._size(proxy) + (routes + includes) * sizes.size(inherited)
+        policies = (it.auth_policy for it in proxy.spec.routes)
+        size += self.authorization * sum(it is not None and not it.disabled for it in policies)
         if size > self.size:
             return f"more than {MAX_MEBIBYTES * self.share:.2g} MiB of routes{each}"
         self.routes -= routes
@@ -78,7 +82,9 @@ class Walk:
 
 def begun(scope: Scope, root: crd.HTTPProxy) -> tuple[Walk, str]:
     """The walk from a root, and why it cannot be taken; empty if it can."""
-    found = Walk(scope, min(1.0, FULL_NAMES / max(1, len(owner.fqdns(root)))))
+    share = min(1.0, FULL_NAMES / max(1, len(owner.fqdns(root))))
+    host = root.spec.virtualhost
+    found = Walk(scope, share, sizes.size(host.authorization) if host is not None else 0)
     return found, found.take(root, nodes.Match())
 
 

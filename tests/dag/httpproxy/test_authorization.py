@@ -143,6 +143,19 @@ def test_who_cannot_be_asked_closes_the_host(written: str, reason: str, where: s
     assert told.startswith(f"AuthError/{reason}: spec.virtualhost.authorization.{where}: ")
 
 
+@pytest.mark.parametrize(("repeating", "served"), [(20, "default/s1:80"), (200, "503")])
+def test_the_text_that_routes_repeat_is_bounded(repeating: int, served: str) -> None:
+    context = f"context: {{a: {'x' * 100_000}}}"
+    theirs = [on(f"/{n}", "s1", "authPolicy: {context: {b: c}}") for n in range(repeating)]
+    off = [on(f"/off/{n}", "s1", "authPolicy: {disabled: true}") for n in range(200)]
+    written = host(f"{REF}, authPolicy: {{{context}}}", *theirs, *off)
+    engine = world(SERVICES + extension("auth") + written)
+    assert {it.rpartition(" -> ")[2] for it in routes(engine, "a.com")} == {served}
+    closed = ["IncludeError/TooManyRoutes: spec: the host has more than 8 MiB of routes"]
+    told = [it.partition(",")[0] for it in messages(engine, "HTTPProxy", "root")]
+    assert told == (closed if served == "503" else [])
+
+
 EVERYWHERE = configuration(
     "globalExtAuth: {extensionRef: {name: auth, namespace: default}, "
     "authPolicy: {context: {a: '1'}}}"
