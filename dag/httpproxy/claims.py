@@ -3,7 +3,7 @@
 from crds.records import replace
 from dag import nodes
 from dag.engine.view import View, query
-from dag.httpproxy import clients
+from dag.httpproxy import clients, schemes
 from dag.httpproxy.expansion import expansion
 from dag.httpproxy.owner import CLAIMS, owner
 
@@ -18,8 +18,4 @@ def claim(view: View, fqdn: str) -> nodes.Claim | None:
     claim = found.claim if found is not None else None
     if claim is None or claim.tls is None or not clients.is_overruled(view, fqdn, claim.tls):
         return claim
-    return replace(claim, secure=tuple(replace(it, action=UNSERVED) for it in claim.secure))
-
-
-UNSERVED = nodes.Respond(503)
-"""The answer over TLS if clients are not checked."""
+    return replace(claim, secure=tuple(replace(it, action=schemes.UNSERVED) for it in claim.secure))

@@ -123,7 +123,7 @@ _UNGUARDED = nodes.Policies(jwt=nodes.OFF, authorization=nodes.OFF, rate_limits=
 
 
 UNSERVED = nodes.Respond(503)
-"""The answer instead of a redirect if TLS cannot be served."""
+"""The answer if TLS cannot be served, and over TLS if clients are not checked."""
 
 
 def _on_plain_http(
