@@ -28,9 +28,9 @@ spec: {rules: [{%s}]}
 """
 
 
-def _commands(section: str) -> list[list[str]]:
-    """What a section says to type, with the CRDs of this machine."""
-    text = _PAGE.split(f"\n## {section}\n")[1].split("\n## ")[0]
+def _commands(section: str, newest: str = "v1.7.0") -> list[list[str]]:
+    """What a section says to type, with the CRDs of this machine and this release for v1.7.0."""
+    text = _PAGE.split(f"\n## {section}\n")[1].split("\n## ")[0].replace("v1.7.0", newest)
     lines = "\n".join(re.findall(r"```sh\n(.*?)```", text, re.S)).splitlines()
     found = [it.partition(" > ")[0] for it in lines if it]
     return [shlex.split(_INSTALL.sub(_folder, it))[1:] for it in found]
@@ -95,7 +95,8 @@ def test_crds_are_upgraded_and_go_back_as_the_page_says(own: Cluster) -> None:
 
 def test_sessions_are_pruned_as_the_page_says(own: Cluster) -> None:
     keep, upgrade = _commands("The experimental channel")
-    _typed(own, [it.replace("v1.7.0", "v1.6.1") for it in upgrade])
+    _, install = _commands("The experimental channel", "v1.6.1")
+    _typed(own, install)
     _write(own, "sessionPersistence: {sessionName: s, cookieConfig: {lifetimeType: Session}}")
     _typed(own, keep, upgrade)
     wait(lambda: "sessionName" not in _rule(own)["sessionPersistence"], "what is pruned")
