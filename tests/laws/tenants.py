@@ -40,10 +40,20 @@ class Loss(NamedTuple):
     """Objects, and what each becomes; None: it is deleted."""
 
     @property
-    def deleted_proxies(self) -> set[tuple[str, str, str]]:
-        """The included HTTPProxies that are deleted: kind, namespace, name."""
-        gone = (was for was, it in self.changes if it is None and was["kind"] == "HTTPProxy")
-        return {("HTTPProxy", it["metadata"]["namespace"], it["metadata"]["name"]) for it in gone}
+    def emptied_proxies(self) -> set[tuple[str, str, str]]:
+        """The HTTPProxies whose routes are gone, with those that they include: kind, namespace,
+        name."""
+        proxies = ((was, it) for was, it in self.changes if was["kind"] == "HTTPProxy")
+        gone = [was for was, it in proxies if it is None or "routes" not in it["spec"]]
+        included = (it for was in gone for it in was["spec"].get("includes", ()))
+        named = (*(it["metadata"] for it in gone), *included)
+        return {("HTTPProxy", it["namespace"], it["name"]) for it in named}
+
+    @property
+    def left_hosts(self) -> set[str]:
+        """The hosts of roots that lose all their routes."""
+        left = (it for _, it in self.changes if it is not None and it["kind"] == "HTTPProxy")
+        return {it["spec"]["virtualhost"]["fqdn"] for it in left if "routes" not in it["spec"]}
 
 
 def document(version: str, kind: str, namespace: str, name: str, rest: Document) -> Document:
@@ -58,6 +68,8 @@ class World:
     def __init__(self, seed: int) -> None:
         self._chance = Random(seed)
         self._favourite = self._chance.choice(HOSTS)
+        self._crowding = self._chance.choice((0.5, 0.9))
+        self._guarding = self._chance.choice((0.5, 0.9))
         self.objects: list[Document] = []
         self.broken: list[tuple[Document, Document]] = []
         for it in (*_fixed(), *(found for tenant in TENANTS for found in _stock(tenant))):
@@ -73,6 +85,11 @@ class World:
         yield from single
         for before, after in self.broken:
             yield Loss(f"a guard of {_name(before)} is not valid", [(before, after)])
+        for it in self.objects:
+            if it["kind"] == "HTTPProxy" and "virtualhost" in it["spec"]:
+                kept = {"virtualhost", "tcpproxy"}
+                bare = {field: its for field, its in it["spec"].items() if field in kept}
+                yield Loss(f"{_name(it)} has no routes left", [(it, it | {"spec": bare})])
         for _ in range(6):
             one, other = self._chance.sample(single, 2)
             if one.changes[0][0] is not other.changes[0][0]:
@@ -98,7 +115,7 @@ class World:
 
     def _host(self) -> str:
         """Often the one that others claim as well."""
-        return self._favourite if self._some(0.5) else self._chance.choice(HOSTS)
+        return self._favourite if self._some(self._crowding) else self._chance.choice(HOSTS)
 
     def _add(self, made: Document, guards: Breaks) -> None:
         """An object, and with each of its guards broken."""
@@ -143,7 +160,7 @@ class World:
         if self._some(0.6):
             host["tls"] = {"secretName": self._named(tenant, "cert")}
             self._guard_tls(tenant, host["tls"], guards)
-        has_tokens = self._guard(tenant, host, guards, 0.5, is_host=True)
+        has_tokens = self._guard(tenant, host, guards, self._guarding, is_host=True)
         spec: Document = {"virtualhost": host}
         if "tls" in host and self._some(0.1):
             spec["tcpproxy"] = {"services": [self._service()]}
@@ -167,7 +184,7 @@ class World:
     def _guard_tls(self, tenant: str, tls: Document, guards: Breaks) -> None:
         if self._some(0.3):
             tls["enableFallbackCertificate"] = True
-        elif self._some(0.5):
+        elif self._some(self._guarding):
             tls["clientValidation"] = {"caSecret": "ca"}
             guards.append((tls["clientValidation"], "caSecret", "gone"))
             if self._some(0.4):
@@ -240,11 +257,13 @@ class World:
         if self._some(0.8):
             rule["host"] = host
             if self._some(0.6):
-                spec["tls"] = [{"hosts": [host], "secretName": self._named(tenant, "cert")}]
+                spec["tls"] = [{"hosts": [host], "secretName": "cert"}]
         elif self._some(0.5):
             spec = {"defaultBackend": backend}
         made = document("networking.k8s.io/v1", "Ingress", tenant, "i", {"spec": spec})
         annotations: Document = {}
+        if self._some(0.3):
+            annotations["projectcontour.io/tls-cert-namespace"] = self._chance.choice(TENANTS)
         made["metadata"]["annotations"] = annotations
         guards: Breaks = []
         if self._some(0.2):
@@ -426,7 +445,7 @@ class World:
         for number in range(self._chance.choice((0, 1, 1, 2))):
             self._proxy(tenant, number)
         for probability, make in (
-            (0.5, self._ingress),
+            (self._crowding, self._ingress),
             (0.6, self._http_route),
             (0.3, self._listener_set),
             (0.2, self._backend_policy),

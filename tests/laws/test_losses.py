@@ -9,7 +9,6 @@ which others refer, and whatever guard cannot be built any more.
 
 import os
 from collections.abc import Iterable, Iterator
-from random import Random
 
 from crds.decode import Decoded, decode
 from dag import hosts, listeners, tables
@@ -22,8 +21,6 @@ from tests.laws import tenants
 from tests.laws.reach import CERTIFICATES, Reach, reach
 from tests.laws.tenants import Document, Loss
 
-_LOSSES = 60
-"""How many losses are tried in a world."""
 _CREDENTIALS = (("authorization", "Bearer x"), ("x-key", "secret"))
 _CLIENTS = (((), tenants.OUTSIDE), (_CREDENTIALS, tenants.INSIDE))
 _HOSTS = ("x.com", "w.x.com", "v.x.com", "y.com")
@@ -42,20 +39,19 @@ REQUESTS = dict.fromkeys((*_PLAIN, *_SECURE))
 
 
 def test_losing_something_opens_nothing() -> None:
-    reached, seeds = 0, range(int(os.environ.get("LAW_WORLDS", "25")))
+    reached, seeds = 0, range(int(os.environ.get("LAW_WORLDS", "50")))
     for seed in seeds:
         world, engine = tenants.World(seed), Engine(PLAN)
         engine.write(tables.FLEETS, DEFAULT_FLEET, True)
         _write(engine, ((it, it) for it in world.objects))
         before = {it: reach(engine, it) for it in REQUESTS}
         reached += sum(bool(it.backends) for it in before.values())
-        losses = list(world.losses())
-        for loss in Random(seed).sample(losses, min(_LOSSES, len(losses))):
+        for loss in world.losses():
             if _write(engine, loss.changes):
                 opened = [*_opened(engine, before, loss)]
                 assert not opened, f"world {seed}, {loss.words}: {opened[0]}"
             _write(engine, ((was, was) for was, _ in loss.changes))
-    assert reached > 15 * len(seeds), reached
+    assert reached > 10 * len(seeds), reached
 
 
 def _opened(engine: Engine, before: dict[Request, Reach], loss: Loss) -> Iterator[str]:
@@ -71,15 +67,20 @@ def _may_open(
     request: Request, was: Reach, now: Reach, before: dict[Request, Reach], loss: Loss
 ) -> bool:
     """Whether a request may be answered otherwise, as documented."""
-    if was.origin is not None and (*was.origin,) in loss.deleted_proxies and was.host == now.host:
+    if was.origin is not None and (*was.origin,) in loss.emptied_proxies and was.host == now.host:
         return True  # the author's own routes: wider ones of the host take their requests
+    if (was.host or request.host) in loss.left_hosts and was.host != now.host:
+        return True  # as if there were no HTTPProxy for the host: a wider one takes its requests
     if was.origin == now.origin and CERTIFICATES in now.guards - was.guards:
         return True  # another API, which checked nobody, terminates its TLS no longer
     own = Request(
         request.host, request.path, "GET", request.headers, 443, is_secure=True,
         server_name=request.host, source=request.source,
     )  # fmt: skip
-    return request.is_secure and not now.opened(before[own])  # whoever asks by its name gets it
+    if not request.is_secure or own == request:
+        return False
+    asked = before[own]  # whoever asks by its name gets it
+    return not now.opened(asked) or _may_open(own, asked, now, before, loss)
 
 
 _SERVED = {
