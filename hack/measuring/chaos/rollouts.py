@@ -25,7 +25,10 @@ from tests.workflows.instances import CONTROLLER, Instance, provisioned
 from tests.workflows.site import MANIFESTS, Site, opened
 
 RATE = 300
-REQUESTS = 60_000
+TIMES = 4
+"""How often all pods are replaced."""
+REQUESTS = 10_000
+"""How many requests are sent meanwhile, at least; it takes some 50 s."""
 ENVOYS = 3
 SPEC = {
     "contour": {"replicas": 2},
@@ -56,12 +59,12 @@ def upgrades(options: Options) -> Iterator[Figure]:
 
 def _measured(name: str, options: Options, replace: Replacement) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="rollouts-") as folder, _instance(folder) as instance:
-        requests = options.times(REQUESTS, 3_000)
-        seconds, tally, lasting = asyncio.run(_loaded(instance, requests, replace))
+        times = options.times(TIMES, 1)
+        seconds, tally, lasting = asyncio.run(_loaded(instance, times, replace))
     options.note(name, failures=dict(tally.failures), cut=dict(lasting.cut), seconds=seconds)
     yield Figure("times that all were replaced", len(seconds), "")
     yield Figure("of which one took, median", percentile(seconds, 0.5), "s")
-    yield Figure("requests sent", tally.sent, "", requests, at_least=True)
+    yield Figure("requests sent", tally.sent, "", times * REQUESTS, at_least=True)
     yield Figure("requests lost", tally.lost, "", 0)
     yield Figure("slowest request", tally.slowest, "s")
     yield Figure("responses of 8 s that were whole", lasting.whole.total(), "")
@@ -81,14 +84,14 @@ def _instance(folder: str) -> Iterator[Instance]:
 
 
 async def _loaded(
-    instance: Instance, requests: int, replace: Replacement
+    instance: Instance, times: int, replace: Replacement
 ) -> tuple[list[float], Tally, Lasting]:
     seconds: list[float] = []
     loop = asyncio.get_running_loop()
     async with _load(instance) as (tally, lasting):
-        while tally.sent < requests:
+        for number in range(times):
             start = loop.time()
-            await asyncio.to_thread(replace, instance, len(seconds))
+            await asyncio.to_thread(replace, instance, number)
             seconds.append(loop.time() - start)
     return seconds, tally, lasting
 
