@@ -4,6 +4,7 @@ From `kubectl apply` to answers through the balancer, and without a lost request
 two halves is restarted.
 """
 
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -92,6 +93,21 @@ def test_no_request_is_lost_while_one_half_is_restarted(
     after = {it["metadata"]["uid"] for it in quickstart.all(NAMESPACE, app(workload))}
     assert not before & after
     assert not tally.failures
+
+
+def test_an_envoy_does_not_wait_for_a_shutdown_manager_that_is_dead(
+    quickstart: runner.Pods,
+) -> None:
+    grace = 60
+    old = quickstart.all(NAMESPACE, "app=envoy")[0]["metadata"]["name"]
+    start = monotonic()
+    kubectl(
+        quickstart, "delete", "pod", old, "-n", NAMESPACE, f"--grace-period={grace}", "--wait=0"
+    )
+    quickstart.kill(NAMESPACE, old, "shutdown-manager")
+    kubectl(quickstart, "wait", "--for=delete", f"pod/{old}", "-n", NAMESPACE, "--timeout=300s")
+    assert monotonic() - start < grace
+    quickstart.until_ready(NAMESPACE, "app=envoy", 2)
 
 
 def app(workload: str) -> str:
