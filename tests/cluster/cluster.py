@@ -23,6 +23,7 @@ from kube import client, kubeconfig
 from tests.cluster import assets
 from tests.testbed.apiserver import MEDIA, Raw, RefusedError
 from tests.testbed.commands import write_kubeconfig
+from tests.testbed.patience import PATIENCE
 
 OURS = assets.ROOT / "crds" / "schema"
 OPTIONAL = OURS / "optional"
@@ -95,6 +96,16 @@ class Cluster:
             assert "unknown field" not in done.stderr, done.stderr
             assert "(no change)" not in done.stdout, arguments
         return done
+
+    def until_established(self, crds: str) -> None:
+        """Waits for the CRDs of a file, as docs/installation.md says: again where kubectl stumbles
+        over a CRD that the API server has not looked at yet."""
+        deadline = monotonic() + PATIENCE
+        wait = ("wait", "--for=condition=Established", "-f", crds, f"--timeout={PATIENCE:.0f}s")
+        while (done := self.kubectl(*wait)).returncode:
+            assert "accessor error" in done.stderr, done.stderr
+            assert monotonic() < deadline, done.stderr
+            sleep(0.1)
 
     def ask(
         self,

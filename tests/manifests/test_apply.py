@@ -33,8 +33,7 @@ def test_the_quickstart_installs_changes_nothing_the_second_time_and_goes(
     cluster = Cluster(start_control_plane().folder)
     crds, quickstart = str(MANIFESTS / "crds.yaml"), str(MANIFESTS / "quickstart.yaml")
     _applied(cluster, "-f", crds)
-    waited = cluster.kubectl("wait", "--for=condition=Established", "-f", crds, "--timeout=120s")
-    assert waited.returncode == 0, waited.stderr
+    cluster.until_established(crds)
     first = _applied(cluster, "-f", quickstart)
     documents = list(yaml.load_all(Path(quickstart).read_text(), yaml.CSafeLoader))
     assert len(first) == len(documents)

@@ -22,6 +22,8 @@ _CHANCE = random.SystemRandom()
 _DRAWN: deque[int] = deque()
 """The last ports that this process has drawn, of which it holds the locks."""
 _KEPT = 500
+_STEP = 2
+"""The port after a drawn one is not drawn: a Gateway whose port another one has gets the next."""
 
 
 def free_port() -> int:
@@ -37,7 +39,8 @@ def free_ports(count: int) -> list[int]:
 def _free() -> Iterator[int]:
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    for port in _CHANCE.sample(range(12_000 + worker, 32_000, workers), 1000):
+    numbers = range(12_000 + _STEP * worker, 32_000, _STEP * workers)
+    for port in _CHANCE.sample(numbers, min(1000, len(numbers))):
         if port not in _DRAWN and _is_free(port) and _is_locked(port):
             _DRAWN.append(port)
             if len(_DRAWN) > _KEPT:

@@ -45,7 +45,7 @@ class Site:
         """Our CRDs, and then these of our manifests, as the README has it."""
         crds = str(MANIFESTS / "crds.yaml")
         self.kubectl("apply", "--server-side", "-f", crds)
-        self.kubectl("wait", "--for=condition=Established", "-f", crds)
+        self.cluster.until_established(crds)
         for name in names:
             self.kubectl("apply", "-f", str(MANIFESTS / name))
 
