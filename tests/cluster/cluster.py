@@ -21,6 +21,7 @@ import yaml
 
 from kube import client, kubeconfig
 from tests.cluster import assets
+from tests.testbed import processes
 from tests.testbed.apiserver import MEDIA, Raw, RefusedError
 from tests.testbed.commands import write_kubeconfig
 from tests.testbed.patience import PATIENCE
@@ -100,12 +101,15 @@ class Cluster:
     def until_established(self, crds: str) -> None:
         """Waits for the CRDs of a file, as docs/installation.md says: again where kubectl stumbles
         over a CRD that the API server has not looked at yet."""
-        deadline = monotonic() + PATIENCE
-        wait = ("wait", "--for=condition=Established", "-f", crds, f"--timeout={PATIENCE:.0f}s")
-        while (done := self.kubectl(*wait)).returncode:
-            assert "accessor error" in done.stderr, done.stderr
-            assert monotonic() < deadline, done.stderr
-            sleep(0.1)
+
+        def is_established() -> bool:
+            done = self.kubectl(
+                "wait", "--for=condition=Established", "-f", crds, f"--timeout={PATIENCE:.0f}s"
+            )
+            assert not done.returncode or "accessor error" in done.stderr, done.stderr
+            return not done.returncode
+
+        processes.wait(is_established, f"the CRDs of {crds}")
 
     def ask(
         self,

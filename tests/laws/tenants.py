@@ -43,17 +43,25 @@ class Loss(NamedTuple):
     def emptied_proxies(self) -> set[tuple[str, str, str]]:
         """The HTTPProxies whose routes are gone, with those that they include: kind, namespace,
         name."""
-        proxies = ((was, it) for was, it in self.changes if was["kind"] == "HTTPProxy")
-        gone = [was for was, it in proxies if it is None or "routes" not in it["spec"]]
-        included = (it for was in gone for it in was["spec"].get("includes", ()))
-        named = (*(it["metadata"] for it in gone), *included)
+        included = (it for was in self._emptied for it in was["spec"].get("includes", ()))
+        named = (*(it["metadata"] for it in self._emptied), *included)
         return {("HTTPProxy", it["namespace"], it["name"]) for it in named}
 
     @property
     def left_hosts(self) -> set[str]:
         """The hosts of roots that lose all their routes."""
-        left = (it for _, it in self.changes if it is not None and it["kind"] == "HTTPProxy")
-        return {it["spec"]["virtualhost"]["fqdn"] for it in left if "routes" not in it["spec"]}
+        specs = (it["spec"] for it in self._emptied)
+        return {it["virtualhost"]["fqdn"] for it in specs if "virtualhost" in it}
+
+    @property
+    def _emptied(self) -> list[Document]:
+        """The HTTPProxies, as they were, that are deleted or lose all their routes and includes."""
+        proxies = [(was, it) for was, it in self.changes if was["kind"] == "HTTPProxy"]
+        return [was for was, it in proxies if _has_routes(was) and not (it and _has_routes(it))]
+
+
+def _has_routes(proxy: Document) -> bool:
+    return not proxy["spec"].keys().isdisjoint(("routes", "includes"))
 
 
 def document(version: str, kind: str, namespace: str, name: str, rest: Document) -> Document:
